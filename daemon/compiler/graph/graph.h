@@ -137,6 +137,12 @@ struct oc_op {
   void *plan;          /* emit's own */
 };
 
+/* A symbolic dim that the model gives a name ("batch"). */
+struct oc_symbol {
+  const char *name;
+  int64_t dim;
+};
+
 struct oc_graph {
   struct oc_arena *arena;
   const char *name;
@@ -147,6 +153,9 @@ struct oc_graph {
   struct oc_op *parent_op;
   const char *model_format; /* "onnx", "tensorflow" */
   int64_t next_symbol;      /* next free symbolic dim, starts at -2, counts down; root graph's is used */
+  struct oc_symbol *symbols; /* named ones, in order of appearance; root graph's are used */
+  uint32_t n_symbols;
+  uint32_t symbol_room;
 };
 
 /* NULL when memory is short (all of these). */
@@ -183,6 +192,7 @@ int oc_attr_set_bool(struct oc_graph *g, struct oc_op *op, const char *name, boo
 int oc_attr_set_string(struct oc_graph *g, struct oc_op *op, const char *name, const char *v);
 int oc_attr_set_ints(struct oc_graph *g, struct oc_op *op, const char *name, const int64_t *v, size_t n);
 int oc_attr_set_floats(struct oc_graph *g, struct oc_op *op, const char *name, const float *v, size_t n);
+int oc_attr_set_strings(struct oc_graph *g, struct oc_op *op, const char *name, const struct oc_str *v, size_t n);
 int oc_attr_set_dtype(struct oc_graph *g, struct oc_op *op, const char *name, enum oc_dtype v);
 int oc_attr_set_value(struct oc_graph *g, struct oc_op *op, const char *name, const struct oc_value *v);
 const struct oc_attr *oc_attr_find(const struct oc_op *op, const char *name);
@@ -191,17 +201,24 @@ float oc_attr_float(const struct oc_op *op, const char *name, float other);
 bool oc_attr_bool(const struct oc_op *op, const char *name, bool other);
 struct oc_str oc_attr_string(const struct oc_op *op, const char *name, const char *other);
 const int64_t *oc_attr_ints(const struct oc_op *op, const char *name, size_t *ret_n); /* NULL, n 0 when absent */
+enum oc_dtype oc_attr_dtype(const struct oc_op *op, const char *name, enum oc_dtype other);
 
 /* Shapes. */
 struct oc_shape oc_shape_unknown(void);
 struct oc_shape oc_shape_scalar(void);
 struct oc_shape oc_shape_of(struct oc_arena *a, const int64_t *dims, size_t rank);
 bool oc_shape_is_static(struct oc_shape s);
+/* Same rank and same numbers (-1 equals -1): "nothing new", not "certainly equal". */
 bool oc_shape_eq(struct oc_shape a, struct oc_shape b);
 /* Product of the dims; false when unknown, negative or over 2^62. */
 bool oc_shape_elements(struct oc_shape s, uint64_t *ret);
 /* A fresh symbolic dim. */
 int64_t oc_graph_new_symbol(struct oc_graph *g);
+/* The symbolic dim called `name`, made at first use: equal names are equal dims.
+ * OC_DIM_UNKNOWN when memory is short. */
+int64_t oc_graph_symbol(struct oc_graph *g, struct oc_str name);
+/* The model's name of a symbolic dim; NULL when it has none. */
+const char *oc_graph_symbol_name(const struct oc_graph *g, int64_t dim);
 
 /* Values: integer element `i` of an int, bool or float constant; false when out of range. */
 bool oc_value_int(const struct oc_value *v, size_t i, int64_t *ret);
