@@ -16,15 +16,6 @@ static const struct oc_graph *root_of(const struct oc_graph *g)
   return g;
 }
 
-int64_t oc_graph_new_symbol(struct oc_graph *g)
-{
-  struct oc_graph *root = (struct oc_graph *)root_of(g);
-
-  if (root->next_symbol >= OC_DIM_UNKNOWN)
-    root->next_symbol = OC_DIM_UNKNOWN - 1;
-  return root->next_symbol--;
-}
-
 int64_t oc_graph_symbol(struct oc_graph *g, struct oc_str name)
 {
   struct oc_graph *root = (struct oc_graph *)root_of(g);
