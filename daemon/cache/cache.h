@@ -1,0 +1,241 @@
+/* The cache: an SQLite index beside immutable objects, which are files named by the
+ * SHA-256 of their bytes.
+ *
+ * Threads: oc_cache_open/close, the lookups, stats and list belong to one thread, the
+ * caller's (a read-only connection; busy means miss). One writer thread inside takes
+ * everything that changes: results, touches, inputs lists, memos, eviction. The functions
+ * marked [any] may be called from every thread. Completions are fetched with
+ * oc_cache_next_event() when oc_cache_event_fd() is readable.
+ *
+ * Promises: a row is committed only after its objects are on disk under their names; rows
+ * go before files; a kill at any moment leaves neither a row without its object nor an
+ * object nobody will remove. An object that is missing, empty, of the wrong size or not
+ * ours is a miss, and the writer drops its rows and moves the file to quarantine/.
+ *
+ * Places under the directory: index.sqlite, lock (the daemon's pid), objects/xx/<sha256>,
+ * tmp/ (emptied at open), quarantine/. Modes 0700 and 0400/0444, for the owner alone. */
+#ifndef OC_CACHE_CACHE_H
+#define OC_CACHE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "digest/digest.h"
+
+struct oc_cache;
+
+struct oc_cache_options {
+  const char *dir;         /* made when absent (0700) */
+  uint64_t max_bytes;      /* 0: no limit */
+  uint64_t max_entries;    /* 0: no limit */
+  uint64_t min_free_bytes; /* of the file system; below it nothing is stored */
+  size_t queue_limit;      /* jobs waiting for the writer, 0: 1024 */
+  bool full_durability;    /* survive a power loss too, not only a kill */
+  bool allow_network_fs;
+  bool no_tmpfile; /* use the fallback for file systems without O_TMPFILE */
+  /* Test hook: called on the writer thread at named points ("put-linked", ...); NULL:
+   * none. */
+  void (*at_point)(void *data, const char *point);
+  void *at_point_data;
+};
+
+/* 0; OC_E_BUSY: another daemon has it, the message names its pid; OC_E_STORE: refused
+ * (network file system, written by a newer version); OC_E_IO. A bad or foreign database
+ * is set aside as index.sqlite.corrupt-<time>, see oc_cache_set_aside(). */
+int oc_cache_open(const struct oc_cache_options *opt, struct oc_cache **ret,
+                  struct oc_error *err);
+/* Writes what is queued, closes, gives the lock back. NULL is fine. */
+void oc_cache_close(struct oc_cache *c);
+/* Name the damaged database was moved to when this cache was opened, or NULL. */
+const char *oc_cache_set_aside(const struct oc_cache *c);
+const char *oc_cache_dir(const struct oc_cache *c);
+
+/* ------------------------------------------------------------------ lookup */
+
+struct oc_cache_member {
+  const char *name; /* relative, neutral: "model.om", "weight/weight_1" */
+  const char *kind; /* "artifact", "side", "stdout", "stderr", "report" */
+  uint32_t mode;    /* permission bits for the delivered file */
+  uint64_t size;
+  uint8_t sha256[OC_SHA256_LEN];
+  int fd;           /* object: open read-only; -1 when the bytes are inline */
+  const void *data; /* inline bytes, NULL for an object */
+};
+
+/* What the index knows of an entry besides its members. Strings are never NULL. */
+struct oc_cache_facts {
+  const char *model; /* base name as submitted */
+  const char *soc;
+  const char *backend;
+  const char *mode; /* precision mode text */
+  const char *table_id;
+  const char *toolkit;
+  uint32_t uid; /* who asked for it first */
+  bool device_ready;
+  uint64_t compile_ms;
+  uint64_t peak_rss_bytes;
+  int32_t tool_exit; /* -1: no vendor compiler ran */
+};
+
+struct oc_cache_hit {
+  struct oc_arena arena; /* holds everything below */
+  struct oc_cache_facts facts;
+  struct oc_cache_member *members;
+  size_t n_members;
+  uint64_t size; /* of all members */
+  uint64_t created_s, used_s, hits;
+};
+
+enum oc_cache_miss {
+  OC_CACHE_MISS_ABSENT,  /* no entry under this key */
+  OC_CACHE_MISS_DAMAGED, /* entry found, object missing or not what it was: dropped */
+  OC_CACHE_MISS_BUSY,    /* the index could not be read now */
+};
+const char *oc_cache_miss_text(enum oc_cache_miss m);
+
+/* 1: `ret` filled, touch queued; 0: miss, `ret_miss` says of which sort (may be NULL).
+ * Never fails: what goes wrong is a miss. */
+int oc_cache_lookup(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                    struct oc_cache_hit *ret, enum oc_cache_miss *ret_miss);
+/* Closes descriptors nobody took (set fd to -1 when you take one), frees. */
+void oc_cache_hit_clear(struct oc_cache_hit *h);
+/* Same question, no descriptors, no touch: 1 cached and intact, 0 not. */
+int oc_cache_has(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                 enum oc_cache_miss *ret_miss);
+/* The object that Build would write again: 1 and a member with an open fd, or 0. The
+ * name and kind are those it was stored under. Strings live in `arena`. */
+int oc_cache_find_plan(struct oc_cache *c, const uint8_t plan_key[OC_SHA256_LEN],
+                       struct oc_arena *arena, struct oc_cache_member *ret);
+
+/* Candidates for "why": stored part lists of entries with the same model (newest first),
+ * then with the same options, then any newest; at most `max`. Blobs live in `arena`. */
+struct oc_cache_candidate {
+  uint8_t key[OC_SHA256_LEN];
+  const void *parts;
+  size_t parts_len;
+};
+int oc_cache_candidates(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
+                        const uint8_t options[OC_SHA256_LEN], size_t max,
+                        struct oc_arena *arena, struct oc_cache_candidate **ret,
+                        size_t *ret_n);
+
+/* ------------------------------------------------------------------ output and
+ * publishing */
+
+/* A file for a worker to write into, on the objects' file system. */
+struct oc_cache_output {
+  int fd;     /* read and write; owned by the caller */
+  char *path; /* NULL with O_TMPFILE; else its temporary name (free with
+                 oc_cache_output_clear) */
+};
+/* [any] 0 or OC_E_IO. */
+int oc_cache_output_new(struct oc_cache *c, struct oc_cache_output *ret,
+                        struct oc_error *err);
+/* [any] Closes and removes what is left. Safe twice. */
+void oc_cache_output_clear(struct oc_cache_output *o);
+/* Gives up the right to write: closes the descriptor, reopens it read-only, and where the
+ * kernel allows it makes sure that nobody has it open for writing (read lease). OC_E_BUSY
+ * when somebody still has. The output then keeps the read-only descriptor. */
+int oc_cache_output_seal(struct oc_cache_output *o, struct oc_error *err);
+
+struct oc_cache_put_member {
+  const char *name;
+  const char *kind;
+  uint32_t mode;
+  /* Either bytes ... */
+  const void *data;
+  size_t data_len;
+  /* ... or a sealed output (taken over), with its size and digest. */
+  struct oc_cache_output *output;
+  uint64_t size;
+  uint8_t sha256[OC_SHA256_LEN];
+  /* ... or an object that is there already (find_plan): by sha256 and size alone. */
+  bool existing;
+};
+
+struct oc_cache_put {
+  uint8_t key[OC_SHA256_LEN];
+  uint8_t model[OC_SHA256_LEN];
+  uint8_t options[OC_SHA256_LEN];
+  bool has_plan_key; /* names the member of kind "artifact" */
+  uint8_t plan_key[OC_SHA256_LEN];
+  const void *parts; /* oc_key_parts_pack() */
+  size_t parts_len;
+  struct oc_cache_facts facts;
+  const struct oc_cache_put_member *members;
+  size_t n_members;
+};
+
+/* Queues one result; everything is copied or taken over, also on failure. `ticket` comes
+ * back in the event. 0; OC_E_BUSY: the queue is full, nothing will be stored; OC_E_ARG: a
+ * member is empty or the manifest too long; OC_E_NOMEM. [any] */
+int oc_cache_put(struct oc_cache *c, const struct oc_cache_put *put, uint64_t ticket,
+                 struct oc_error *err);
+
+enum oc_cache_event_kind {
+  OC_CACHE_STORED = 1,
+  OC_CACHE_NOT_STORED, /* `reason` says why */
+  OC_CACHE_EVICTED,    /* `count` entries went to make room */
+  OC_CACHE_DAMAGED,    /* an object went to quarantine; `key` is one entry that lost it */
+};
+struct oc_cache_event {
+  enum oc_cache_event_kind kind;
+  uint64_t ticket;
+  uint8_t key[OC_SHA256_LEN];
+  uint64_t count;
+  char reason[160];
+};
+/* An eventfd; readable while events wait. Poll it, then call next_event until it gives
+ * false. */
+int oc_cache_event_fd(const struct oc_cache *c);
+bool oc_cache_next_event(struct oc_cache *c, struct oc_cache_event *ret);
+/* Waits until everything queued before this call is done (tests, orderly stop). */
+void oc_cache_flush(struct oc_cache *c);
+
+/* ------------------------------------------------------------------ inputs lists and
+ * digest memo */
+
+/* Names of further files that a model needs: 1 known (n may be 0), 0 unknown. */
+int oc_cache_inputs_get(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
+                        struct oc_arena *arena, const char *const **ret, size_t *ret_n);
+/* [any] Queued; lost when the queue is full, which costs a question later. */
+void oc_cache_inputs_put(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
+                         const char *const *names, size_t n);
+
+/* The digest of an unchanged regular file, by device, inode, size, mtime and ctime.
+ * `ret_st` (may be NULL) gets the stat that was used. 1 known, 0 not. */
+int oc_cache_memo_get(struct oc_cache *c, int fd, uint8_t ret[OC_SHA256_LEN],
+                      struct stat *ret_st);
+/* [any] After hashing `fd`, whose fstat before the first byte was `before`. Memoised only
+ * when nothing changed since, the file was older than 2 s then, and it is on a local file
+ * system. True when queued. */
+bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct stat *before,
+                       const uint8_t sha256[OC_SHA256_LEN]);
+/* Same file, same size, same times. */
+bool oc_cache_same_stat(const struct stat *a, const struct stat *b);
+
+/* ------------------------------------------------------------------ figures */
+
+struct oc_cache_stats {
+  uint64_t entries, objects, bytes, max_bytes, max_entries;
+  uint64_t hits, misses, damaged, stored, not_stored, evicted; /* lifetime of the cache */
+  uint64_t memo_hits, memo_misses;                             /* since open */
+  uint64_t saved_ms; /* compile time of all hits */
+  uint64_t queued;
+};
+void oc_cache_stats(struct oc_cache *c, struct oc_cache_stats *ret);
+
+struct oc_cache_entry {
+  uint8_t key[OC_SHA256_LEN];
+  struct oc_cache_facts facts;
+  uint64_t size, created_s, used_s, hits;
+};
+/* Most recently used first; at most `limit`. `ret_more`: there are more. */
+int oc_cache_list(struct oc_cache *c, size_t limit, struct oc_arena *arena,
+                  struct oc_cache_entry **ret, size_t *ret_n, bool *ret_more);
+
+#endif
