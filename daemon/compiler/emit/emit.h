@@ -1,0 +1,79 @@
+/* Emit: a judged graph becomes the bytes of an .om file.
+ *
+ * Two steps. oc_emit_prepare() decides every byte but the weights': it orders and folds
+ * constants, plans memory, writes MODEL_DEF, TASK_INFO and MODEL_INOUT_INFO into memory,
+ * and knows the exact size of the file. oc_emit_write() then writes it once, weights
+ * converted in bounded chunks straight from the mapped model to the file.
+ *
+ * Constants: a Cast that the judge put behind a constant is folded into it; byte-equal
+ * constants are stored once; values that a lowering turns into infinity or zero are
+ * counted per constant and reported (weight-overflow, weight-underflow). The same graph
+ * and options give the same bytes on every machine.
+ *
+ * The file holds no kernels and says so: each compute op has a KERNEL task whose kernel
+ * name begins with OC_OM_NO_KERNEL.
+ *
+ * Ownership: the plan belongs to the caller, oc_emit_free(); it borrows the graph and the
+ * mapped files behind its constants. */
+#ifndef OC_EMIT_EMIT_H
+#define OC_EMIT_EMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/finding.h"
+#include "graph/graph.h"
+
+/* Something that identifies `len` bytes at `p`: their SHA-256, or a digest of whatever
+ * stands for them (digest of the file they are a slice of, and the place). Equal results
+ * must mean equal bytes. 0, or an OC_E_* code. */
+typedef int (*oc_emit_digest_fn)(void *ctx, const void *p, size_t len, uint8_t ret[32]);
+
+struct oc_emit_options {
+  const char *label;          /* model name inside the file, "model" when NULL */
+  const char *soc;            /* exact string, such as "Ascend310P3" */
+  const char *cmdline;        /* atc_cmdline; a neutral one when NULL */
+  const char *precision_mode; /* recorded in the graph's attributes; NULL: not recorded */
+  /* The model's own names of its outputs, in order; NULL: names of NetOutput's inputs. */
+  const char *const *output_names;
+  size_t n_output_names;
+  oc_emit_digest_fn digest; /* NULL: oc_emit_identity() is not available */
+  void *digest_ctx;
+  uint64_t max_model_def; /* 0: OC_MAX_MODEL_DEF; smaller values are for tests */
+};
+
+struct oc_emit_stats {
+  uint64_t overflowed, underflowed; /* values, over all constants */
+  uint64_t n_constants, n_stored;   /* constants in the file; different ones among them */
+  uint64_t memory_size, weight_size;
+  uint64_t peak_live; /* most bytes alive at one step: no plan can need less */
+};
+
+struct oc_emit_plan;
+
+/* 0 and a plan; negative with `err` when the graph cannot be written. Sizes over what the
+ * format carries are error findings in `fs` with OC_E_LIMIT. Counts of lowered values are
+ * findings too, all of them complete here: writing adds none. */
+int oc_emit_prepare(struct oc_graph *root, const struct oc_emit_options *opt,
+                    struct oc_findings *fs, struct oc_emit_plan **ret,
+                    struct oc_error *err);
+void oc_emit_free(struct oc_emit_plan *p);
+
+/* Exact size of the file. */
+uint64_t oc_emit_size(const struct oc_emit_plan *p);
+const struct oc_emit_stats *oc_emit_stats(const struct oc_emit_plan *p);
+/* Appends the bytes that decide every byte of the file: equal identities mean equal
+ * files. Input of the plan key. OC_E_ARG when no digest function was given. */
+int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
+                     struct oc_error *err);
+
+/* Writes the file from offset 0 of `fd`, an empty regular file: preallocated first, then
+ * pwrite. OC_E_LIMIT when there is no space (`err` says so; nothing but the preallocation
+ * was tried then), OC_E_IO when a read or write fails. May be called again for another
+ * file. */
+int oc_emit_write(const struct oc_emit_plan *p, int fd, struct oc_error *err);
+
+#endif
