@@ -60,6 +60,7 @@ struct oc_tensor {
   enum oc_dtype want;   /* precision: wanted */
   enum oc_dtype got;    /* precision: resolved; equals dtype before */
   enum oc_format format;
+  bool continuous;      /* _format_continuous: shares memory with its producer (control flow) */
   struct oc_shape shape;
   const struct oc_value *value; /* outputs: known content (constants and what folds to one), else NULL */
   struct oc_reason_list *reasons;
