@@ -1,0 +1,63 @@
+/* The daemon: listener, sessions, digest threads, and the effects of flow.
+ *
+ * Ownership: oc_server_open / oc_server_close (asynchronous). Strings of the options are
+ * copied. Thread: everything public belongs to the loop's thread. */
+#ifndef OC_SERVER_SERVER_H
+#define OC_SERVER_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "telemetry/telemetry.h"
+
+struct oc_server;
+
+struct oc_server_options {
+  uv_loop_t *loop;
+  const struct oc_log *log;
+
+  const char *socket_path; /* "" with listen_fd */
+  int listen_fd;           /* passed by the service manager, -1: bind socket_path */
+  uint32_t socket_mode;    /* 0600, or 0660 for a shared daemon */
+  const char *cache_dir;
+  uint64_t cache_limit_bytes;
+  bool cache_on_network;        /* allow a network file system */
+  const char *cache_durability; /* "normal" or "full" */
+
+  const char *worker_path;
+  const char *runner_path; /* "" none */
+  const char *tables_dir;  /* holds soc/ and ops/ */
+  const char *backend;     /* "auto", "atc", "builtin" */
+  const char *toolkit;     /* directory, "" look in ASCEND_HOME_PATH */
+
+  unsigned workers;
+  unsigned digest_threads;
+  unsigned max_jobs;
+  unsigned max_jobs_per_uid;
+  unsigned max_connections;
+  uint64_t orphan_grace_ms;
+  uint64_t idle_exit_ms;   /* 0: never */
+  uint64_t drain_limit_ms; /* 0: as long as it takes */
+  uint64_t worker_memory_bytes;
+  uint64_t plan_limit_ms;
+  uint64_t build_limit_ms;
+  uint64_t run_limit_ms;
+  uint64_t run_memory_bytes;
+  struct rlimit nofile; /* as the process was started: given back to children */
+  const char *stop_at;  /* test hook, builds with stop points only; "" none */
+};
+
+/* Takes both locks, binds, starts the zygote. On failure nothing is left behind and the
+ * message names what holds a lock. Runs as soon as the loop does. */
+int oc_server_open(const struct oc_server_options *o, struct oc_server **ret,
+                   struct oc_error *err);
+/* Drains: no new request, jobs go on; a second call stops them. The loop ends when all is
+ * closed. */
+void oc_server_stop(struct oc_server *s);
+/* Frees; only after the loop has ended. Returns the exit status of the process. */
+int oc_server_free(struct oc_server *s);
+
+#endif
