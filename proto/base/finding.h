@@ -66,6 +66,11 @@ void oc_findings_init(struct oc_findings *fs, struct oc_arena *arena);
 struct oc_finding *oc_finding_add(struct oc_findings *fs, enum oc_finding_id id,
                                   const char *subject, ...) __attribute__((sentinel));
 
+/* The same with the arguments in an array (they are copied too). */
+struct oc_finding *oc_finding_add_args(struct oc_findings *fs, enum oc_finding_id id,
+                                       const char *subject, const struct oc_finding_arg *args,
+                                       size_t n_args);
+
 bool oc_findings_have_errors(const struct oc_findings *fs);
 size_t oc_findings_count(const struct oc_findings *fs, enum oc_severity at_least);
 

@@ -14,8 +14,9 @@
 #include "messages/report.pb-c.h"
 #include "messages/worker.pb-c.h"
 
-/* Unpacks `len` bytes; the message and all it holds live in `arena` (whose cap should be
- * 4 x len, at least 64 KiB: oc_message_cap()). OC_E_PROTO when malformed or over the cap. */
+/* Unpacks `len` bytes; the message and all it holds live in `arena`, whose cap should be
+ * oc_message_cap(len): 16 x len, at least 64 KiB (a Reason of 12 bytes on the wire becomes
+ * some 150 in memory, and protobuf-c notes 40 bytes per field while it reads). OC_E_PROTO when malformed or over the cap. */
 int oc_message_unpack(const ProtobufCMessageDescriptor *type, const void *body, size_t len,
                       struct oc_arena *arena, ProtobufCMessage **ret, struct oc_error *err);
 size_t oc_message_cap(size_t len);
