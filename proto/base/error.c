@@ -47,7 +47,7 @@ const char *oc_code_name(int code)
 {
   static const char *const names[] = { "ok",    "nomem", "io",   "format", "arg",
                                        "proto", "limit", "busy", "store",  "closed" };
-  size_t i = code > 0 ? 0 : (size_t) - (long)code;
+  size_t i = (size_t)(code < 0 ? -(long)code : 0);
 
   return i < sizeof(names) / sizeof(names[0]) ? names[i] : "unknown";
 }

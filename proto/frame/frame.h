@@ -44,15 +44,18 @@ struct oc_channel *oc_channel_new(int fd, size_t write_cap);
 void oc_channel_free(struct oc_channel *c);
 int oc_channel_fd(const struct oc_channel *c);
 
-/* Reads what is there without blocking. 1: bytes came or may be pending; 0: nothing now;
- * OC_E_CLOSED: orderly end; OC_E_PROTO / OC_E_IO: broken. */
+/* Reads without blocking until one complete frame is buffered. 1: bytes came; 0: nothing
+ * now, or a complete frame waits to be taken with oc_channel_next() (nothing is read ahead
+ * of it, so a peer cannot pile up frames or descriptors here); OC_E_CLOSED: orderly end;
+ * OC_E_PROTO / OC_E_IO: broken. */
 int oc_channel_read(struct oc_channel *c, struct oc_error *err);
 /* The next complete frame: 1 and `*ret` filled, 0 when there is none yet, OC_E_PROTO. */
 int oc_channel_next(struct oc_channel *c, struct oc_frame *ret, struct oc_error *err);
 
 /* Queues one frame and tries to send. Descriptors are duplicated here (or, with
  * `move_fds`, taken over and closed after sending, also on failure). 0, OC_E_LIMIT when
- * the queue is full or the body too large, OC_E_NOMEM. */
+ * the queue is full or the body too large, OC_E_NOMEM, or what oc_channel_flush() gives.
+ * A peer that has gone (OC_E_CLOSED) may still have left frames to read. */
 int oc_channel_send(struct oc_channel *c, const void *body, size_t len, const int *fds,
                     size_t n_fds, bool move_fds, struct oc_error *err);
 /* Sends what is queued. 1: everything is out; 0: the socket is full, wait for writable; <0: broken. */
