@@ -109,22 +109,31 @@ int oc_om_load_part(const struct oc_om_file *f, const struct oc_om_part *p,
 
 enum oc_om_attr_kind {
   OC_OM_ATTR_NONE,
-  OC_OM_ATTR_STRING, /* u.s; bytes too */
+  OC_OM_ATTR_STRING, /* u.s */
+  OC_OM_ATTR_BYTES,  /* u.s */
   OC_OM_ATTR_INT,
   OC_OM_ATTR_FLOAT,
   OC_OM_ATTR_BOOL,   /* u.i */
   OC_OM_ATTR_DTYPE,  /* u.i, R numbering */
   OC_OM_ATTR_DESC,   /* u.desc */
-  OC_OM_ATTR_TENSOR, /* u.desc, and u_data its inline bytes */
+  OC_OM_ATTR_TENSOR, /* u.desc, and `data` its inline bytes */
   OC_OM_ATTR_STRINGS,
-  OC_OM_ATTR_INTS, /* bools and dtypes of lists too */
+  OC_OM_ATTR_INTS,
+  OC_OM_ATTR_BOOLS, /* u.ints */
   OC_OM_ATTR_FLOATS,
-  OC_OM_ATTR_EMPTY, /* a list without elements */
-  OC_OM_ATTR_OTHER, /* graphs, functions, matrices, descriptor lists: u.s is the raw
-                       message */
+  OC_OM_ATTR_DTYPES, /* u.ints, R numbering */
+  OC_OM_ATTR_ROWS,   /* u.rows: list of lists of integers */
+  OC_OM_ATTR_EMPTY,  /* a list without elements */
+  OC_OM_ATTR_OTHER,  /* graphs, functions, descriptor lists...: u.s is the raw value; not
+                        written */
 };
 
 struct oc_om_desc;
+
+struct oc_om_row {
+  const int64_t *v;
+  size_t n;
+};
 
 struct oc_om_attr {
   struct oc_str name; /* decompressed */
@@ -137,6 +146,7 @@ struct oc_om_attr {
     const struct oc_str *strings;
     const int64_t *ints;
     const float *floats;
+    const struct oc_om_row *rows;
     const struct oc_om_desc *desc;
   } u;
   struct oc_str data;
@@ -160,10 +170,12 @@ struct oc_om_op {
   struct oc_om_attr *attrs;
   uint32_t n_attrs;
   int64_t id, stream_id;
-  struct oc_str *src_names;
-  uint32_t n_src_names;
-  const int64_t *src_indices, *input_offsets, *output_offsets, *input_is_const;
-  uint32_t n_src_indices, n_input_offsets, n_output_offsets, n_input_is_const;
+  struct oc_str *src_names, *dst_names;
+  uint32_t n_src_names, n_dst_names;
+  const int64_t *src_indices, *dst_indices, *input_offsets, *output_offsets,
+      *input_is_const;
+  uint32_t n_src_indices, n_dst_indices, n_input_offsets, n_output_offsets,
+      n_input_is_const;
   struct oc_om_desc *input_descs, *output_descs;
   uint32_t n_input_descs, n_output_descs;
   struct oc_str *subgraphs;
@@ -172,6 +184,8 @@ struct oc_om_op {
 
 struct oc_om_graph {
   struct oc_str name;
+  struct oc_str *inputs, *outputs; /* "op:index" */
+  uint32_t n_inputs, n_outputs;
   struct oc_om_op *ops;
   uint32_t n_ops;
   struct oc_om_attr *attrs;
@@ -202,6 +216,11 @@ int64_t oc_om_attr_int(const struct oc_om_attr *attrs, uint32_t n, const char *n
 struct oc_str oc_om_attr_str(const struct oc_om_attr *attrs, uint32_t n,
                              const char *name);
 
+/* Appends a MODEL_DEF, canonically: fields in number order, maps sorted by key (attribute
+ * arrays are sorted in place), absent and zero fields left out. `compressed` and the
+ * dictionary are not looked at: attributes are written plain. */
+int oc_om_write_def(const struct oc_om_def *def, struct oc_buf *out);
+
 /* ---------------------------------------------------------------- inputs and outputs */
 
 struct oc_om_io {
@@ -230,10 +249,23 @@ struct oc_om_tasks {
   uint32_t n_kernels; /* KERNEL tasks */
   uint32_t n_absent;  /* of these: AI Core kernels whose binary is not in the file */
 };
+
+/* One KERNEL task to write. */
+struct oc_om_kernel {
+  uint32_t op_index;    /* id of the op */
+  uint32_t kernel_type; /* 2 AI Core, 6 AI CPU */
+  const char *op_name;
+  const char *kernel_name;
+  const uint64_t *args; /* logical addresses of inputs, then outputs */
+  uint32_t n_args;
+};
+/* Appends a TASK_INFO: the kernels in order on one stream. */
+int oc_om_write_tasks(struct oc_buf *out, const struct oc_om_tasks *totals,
+                      uint64_t base_addr, uint64_t weight_addr,
+                      const struct oc_om_kernel *kernels, size_t n);
 /* `kernels`: bytes of TBE_KERNELS, empty when the file has none. */
 int oc_om_read_tasks(struct oc_str task_info, struct oc_str kernels,
-                     struct oc_arena *arena, struct oc_om_tasks *ret,
-                     struct oc_error *err);
+                     struct oc_om_tasks *ret, struct oc_error *err);
 
 /* ---------------------------------------------------------------- what `omcc inspect`
  * shows */
@@ -298,7 +330,8 @@ int oc_om_relabel(struct oc_om_source in, int out_fd, const char *label,
 /* Model name for a file name or path: its last part without ".om". */
 void oc_om_label_of(const char *path, char ret[OC_OM_NAME_SIZE]);
 
-/* Dialect numbers. */
+/* Dialect words and numbers. */
+const char *oc_om_dtype_word(enum oc_dtype d);   /* "DT_FLOAT16" */
 int32_t oc_om_format_number(const char *layout); /* "NCHW" -> 0; 2 (ND) when unknown */
 
 #endif
