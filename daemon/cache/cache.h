@@ -142,19 +142,25 @@ void oc_cache_output_clear(struct oc_cache_output *o);
  * when somebody still has. The output then keeps the read-only descriptor. */
 int oc_cache_output_seal(struct oc_cache_output *o, struct oc_error *err);
 
+/* Where the bytes of a member come from. */
+enum oc_cache_from {
+  OC_CACHE_FROM_DATA = 1, /* `data`, `size`: copied at once */
+  OC_CACHE_FROM_OUTPUT,   /* `output`: sealed, taken over; `size` and `sha256` are its own
+                           */
+  OC_CACHE_FROM_COPY, /* `fd`: duplicated; the writer copies and digests what it holds */
+  OC_CACHE_FROM_OBJECT, /* `sha256`, `size`: an object that is there (oc_cache_find_plan)
+                         */
+};
 struct oc_cache_put_member {
   const char *name;
-  const char *kind;
+  const char *kind; /* "stdout", "stderr" and "report" may be empty, the others may not */
   uint32_t mode;
-  /* Either bytes ... */
+  enum oc_cache_from from;
   const void *data;
-  size_t data_len;
-  /* ... or a sealed output (taken over), with its size and digest. */
   struct oc_cache_output *output;
+  int fd;
   uint64_t size;
   uint8_t sha256[OC_SHA256_LEN];
-  /* ... or an object that is there already (find_plan): by sha256 and size alone. */
-  bool existing;
 };
 
 struct oc_cache_put {
@@ -180,7 +186,10 @@ enum oc_cache_event_kind {
   OC_CACHE_STORED = 1,
   OC_CACHE_NOT_STORED, /* `reason` says why */
   OC_CACHE_EVICTED,    /* `count` entries went to make room */
-  OC_CACHE_DAMAGED,    /* an object went to quarantine; `key` is one entry that lost it */
+  OC_CACHE_DAMAGED,    /* an object went to quarantine or a row was wrong; `key` names an
+                          entry lost */
+  OC_CACHE_BROKEN,     /* the index is damaged: all is a miss until the next open sets it
+                          aside */
 };
 struct oc_cache_event {
   enum oc_cache_event_kind kind;
@@ -206,14 +215,21 @@ int oc_cache_inputs_get(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
 void oc_cache_inputs_put(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
                          const char *const *names, size_t n);
 
-/* The digest of an unchanged regular file, by device, inode, size, mtime and ctime.
- * `ret_st` (may be NULL) gets the stat that was used. 1 known, 0 not. */
-int oc_cache_memo_get(struct oc_cache *c, int fd, uint8_t ret[OC_SHA256_LEN],
-                      struct stat *ret_st);
-/* [any] After hashing `fd`, whose fstat before the first byte was `before`. Memoised only
- * when nothing changed since, the file was older than 2 s then, and it is on a local file
- * system. True when queued. */
-bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct stat *before,
+/* A file as it was at a moment: its stat and the wall clock then. */
+struct oc_cache_seen {
+  struct stat st;
+  int64_t at_ns;
+};
+/* Looks at `fd` now. 0 or OC_E_IO; OC_E_ARG when it is no regular file. [any] */
+int oc_cache_see(int fd, struct oc_cache_seen *ret);
+/* The digest of a file that is unchanged since it was memoised, by device, inode, size,
+ * mtime and ctime. 1 known, 0 not. */
+int oc_cache_memo_get(struct oc_cache *c, int fd, const struct oc_cache_seen *seen,
+                      uint8_t ret[OC_SHA256_LEN]);
+/* [any] After hashing `fd`, which was `before` the first byte was read. Memoised only
+ * when nothing changed since, the file had been at rest for 2 s then, and it is on a
+ * local file system. True when queued. */
+bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct oc_cache_seen *before,
                        const uint8_t sha256[OC_SHA256_LEN]);
 /* Same file, same size, same times. */
 bool oc_cache_same_stat(const struct stat *a, const struct stat *b);

@@ -97,10 +97,6 @@ struct oc_key_request {
 /* True when the key needs the content of this flag's file (a list that is canonicalised),
  * not only its digest. */
 bool oc_key_wants_bytes(const char *flag);
-/* True when a request with these flags must not be cached, with the reason in
- * `ret_reason` (unknown flag, mode that makes no .om, debug output wanted). */
-bool oc_key_uncached(const struct oc_flags *flags, const char *backend,
-                     const char **ret_reason);
 /* Fills `ret` (initialised by the caller). 0, OC_E_NOMEM, or OC_E_ARG when a content flag
  * has no file or a file no flag. */
 int oc_key_build(const struct oc_key_request *req, struct oc_key_parts *ret,

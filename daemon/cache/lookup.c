@@ -1,0 +1,300 @@
+/* Lookups, on the caller's thread and its read-only connection.
+ *
+ * A hit is proven before it is given out: the entry's rows fit the digest over the
+ * manifest, inline bytes fit their digest, each object's stat is what it was when it was
+ * published, and its descriptor is open, so that eviction may take the name afterwards.
+ * What is not right is a miss, and the writer is told to look. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "cache/cache_internal.h"
+
+/* What one hit may take of memory: 64 members of 16 KiB and their names. */
+#define HIT_ARENA (4u << 20)
+
+const char *oc_cache_miss_text(enum oc_cache_miss m)
+{
+  switch (m) {
+  case OC_CACHE_MISS_ABSENT: return "not in the cache";
+  case OC_CACHE_MISS_DAMAGED: return "the stored result was damaged and has been dropped";
+  case OC_CACHE_MISS_BUSY: return "the index could not be read";
+  }
+  return "unknown";
+}
+
+int oc_cache_manifest_begin(struct oc_sha256 *s, const uint8_t key[OC_SHA256_LEN])
+{
+  int rc = oc_sha256_init(s);
+
+  oc_sha256_update(s, key, OC_SHA256_LEN);
+  return rc;
+}
+
+void oc_cache_manifest_member(struct oc_sha256 *s, const char *name, const char *kind,
+                              uint32_t mode, uint64_t size,
+                              const uint8_t sha256[OC_SHA256_LEN], bool is_object)
+{
+  uint64_t numbers[3] = { mode, size, is_object };
+  uint8_t bytes[sizeof(numbers)];
+
+  for (size_t i = 0; i < sizeof(bytes); i++)
+    bytes[i] = (uint8_t)(numbers[i / 8] >> (8 * (i % 8)));
+  oc_sha256_field(s, name, strlen(name));
+  oc_sha256_field(s, kind, strlen(kind));
+  oc_sha256_update(s, bytes, sizeof(bytes));
+  oc_sha256_update(s, sha256, OC_SHA256_LEN);
+}
+
+static void tell_writer(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                        const uint8_t *object)
+{
+  struct oc_cache_job *job = oc_cache_job_new(OC_JOB_DROP);
+
+  if (!job)
+    return;
+  memcpy(job->key, key, OC_SHA256_LEN);
+  job->has_object = object != NULL;
+  if (object)
+    memcpy(job->object, object, OC_SHA256_LEN);
+  if (!oc_cache_enqueue(c, job))
+    oc_cache_job_free(job);
+}
+
+/* Columns of OC_ENTRY_FACTS. */
+static void read_facts(sqlite3_stmt *s, struct oc_arena *arena, struct oc_cache_hit *ret)
+{
+  oc_cache_read_facts(s, arena, &ret->facts);
+  ret->size = (uint64_t)sqlite3_column_int64(s, 11);
+  ret->created_s = (uint64_t)sqlite3_column_int64(s, 12);
+  ret->used_s = (uint64_t)sqlite3_column_int64(s, 13);
+  ret->hits = (uint64_t)sqlite3_column_int64(s, 14);
+}
+
+enum found { FOUND_GOOD, FOUND_NOTHING, FOUND_BUSY, FOUND_BAD_ROW, FOUND_BAD_OBJECT };
+
+static bool inline_is_intact(const struct oc_cache_member *m)
+{
+  uint8_t now[OC_SHA256_LEN];
+
+  return oc_sha256_bytes(m->data, m->size, now) == 0 &&
+         memcmp(now, m->sha256, sizeof(now)) == 0;
+}
+
+/* One row of FIND_MEMBERS. */
+static enum found read_member(struct oc_cache *c, sqlite3_stmt *s, struct oc_arena *arena,
+                              struct oc_cache_member *m)
+{
+  bool is_object = sqlite3_column_int(s, 5);
+
+  m->fd = -1;
+  m->name = oc_sql_text(s, 0, arena);
+  m->kind = oc_sql_text(s, 1, arena);
+  m->mode = (uint32_t)sqlite3_column_int64(s, 2);
+  m->size = (uint64_t)sqlite3_column_int64(s, 3);
+  if (!m->name || !m->kind)
+    return FOUND_BUSY;
+  if (!oc_sql_digest(s, 4, m->sha256))
+    return FOUND_BAD_ROW;
+  if (!is_object) {
+    const void *data = sqlite3_column_blob(s, 6);
+    size_t len = (size_t)sqlite3_column_bytes(s, 6);
+    if (len != m->size)
+      return FOUND_BAD_ROW;
+    m->data = oc_arena_memdup(arena, data ? data : "", len);
+    if (!m->data)
+      return FOUND_BUSY;
+    return inline_is_intact(m) ? FOUND_GOOD : FOUND_BAD_ROW;
+  }
+  enum oc_cache_object_state state =
+      oc_cache_object_open(c, m->sha256, m->size, (uint64_t)sqlite3_column_int64(s, 7),
+                           sqlite3_column_int64(s, 8), &m->fd);
+  return state == OC_OBJECT_GOOD ? FOUND_GOOD : FOUND_BAD_OBJECT;
+}
+
+/* All members of an entry; `ret_bad` gets the digest of an object that is not right. */
+static enum found read_members(struct oc_cache *c, int64_t id, const uint8_t *key,
+                               const uint8_t *manifest, struct oc_cache_hit *hit,
+                               uint8_t ret_bad[OC_SHA256_LEN])
+{
+  auto_reset sqlite3_stmt *s = oc_sql_use(&c->reader, OC_R_FIND_MEMBERS);
+  struct oc_sha256 digest;
+  uint8_t now[OC_SHA256_LEN];
+  enum found found = FOUND_GOOD;
+  int rc;
+
+  hit->members = OC_NEW_N(&hit->arena, struct oc_cache_member, OC_MAX_MEMBERS);
+  if (!hit->members)
+    return FOUND_BUSY;
+  if (oc_cache_manifest_begin(&digest, key) < 0) {
+    oc_sha256_clear(&digest);
+    return FOUND_BUSY;
+  }
+  sqlite3_bind_int64(s, 1, id * OC_CACHE_MEMBER_SPAN);
+  sqlite3_bind_int64(s, 2, id * OC_CACHE_MEMBER_SPAN + OC_CACHE_MEMBER_SPAN - 1);
+  while (found == FOUND_GOOD && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+    struct oc_cache_member *m = &hit->members[hit->n_members++];
+    found = read_member(c, s, &hit->arena, m);
+    if (found == FOUND_BAD_OBJECT)
+      memcpy(ret_bad, m->sha256, OC_SHA256_LEN);
+    if (found == FOUND_GOOD)
+      oc_cache_manifest_member(&digest, m->name, m->kind, m->mode, m->size, m->sha256,
+                               !m->data);
+  }
+  if (found != FOUND_GOOD || rc != SQLITE_DONE) {
+    oc_sha256_clear(&digest);
+    return found != FOUND_GOOD ? found : FOUND_BUSY;
+  }
+  if (oc_sha256_final(&digest, now) < 0)
+    return FOUND_BUSY;
+  return memcmp(now, manifest, sizeof(now)) == 0 ? FOUND_GOOD : FOUND_BAD_ROW;
+}
+
+/* One try, inside one read transaction. */
+static enum found find(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                       struct oc_cache_hit *hit, uint8_t ret_bad[OC_SHA256_LEN])
+{
+  auto_reset sqlite3_stmt *s = oc_sql_use(&c->reader, OC_R_FIND);
+  uint8_t manifest[OC_SHA256_LEN];
+
+  oc_sql_bind_digest(s, 1, key);
+  int rc = sqlite3_step(s);
+  if (rc == SQLITE_DONE)
+    return FOUND_NOTHING;
+  if (rc != SQLITE_ROW) {
+    oc_cache_sql_failed(c, &c->reader, NULL);
+    return FOUND_BUSY;
+  }
+  read_facts(s, &hit->arena, hit);
+  if (!oc_sql_digest(s, 16, manifest))
+    return FOUND_BAD_ROW;
+  enum found found =
+      read_members(c, sqlite3_column_int64(s, 15), key, manifest, hit, ret_bad);
+  if (found == FOUND_BUSY && !hit->arena.failed)
+    oc_cache_sql_failed(c, &c->reader, NULL);
+  return found == FOUND_GOOD && hit->arena.failed ? FOUND_BUSY : found;
+}
+
+static enum found find_in_transaction(struct oc_cache *c,
+                                      const uint8_t key[OC_SHA256_LEN],
+                                      struct oc_cache_hit *hit,
+                                      uint8_t ret_bad[OC_SHA256_LEN])
+{
+  memset(hit, 0, sizeof(*hit));
+  oc_arena_init(&hit->arena, HIT_ARENA);
+  if (atomic_load(&c->broken) ||
+      oc_sql_run(oc_sql_use(&c->reader, OC_R_READ)) != SQLITE_DONE)
+    return FOUND_BUSY;
+  enum found found = find(c, key, hit, ret_bad);
+  oc_sql_run(oc_sql_use(&c->reader, OC_R_READ_END));
+  return found;
+}
+
+/* The result, or why there is none; no touch, no count. */
+static enum found look(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                       struct oc_cache_hit *hit)
+{
+  uint8_t bad[OC_SHA256_LEN];
+  enum found found = FOUND_NOTHING;
+
+  /* An object can vanish between the snapshot and our open when the writer evicts: the
+   * second look, in a newer snapshot, tells that from damage. */
+  for (int attempt = 0; attempt < 2; attempt++) {
+    found = find_in_transaction(c, key, hit, bad);
+    if (found == FOUND_GOOD)
+      return found;
+    oc_cache_hit_clear(hit);
+    if (found != FOUND_BAD_OBJECT)
+      break;
+  }
+  if (found == FOUND_BAD_OBJECT)
+    tell_writer(c, key, bad);
+  if (found == FOUND_BAD_ROW)
+    tell_writer(c, key, NULL);
+  return found;
+}
+
+static enum oc_cache_miss miss_of(enum found found)
+{
+  switch (found) {
+  case FOUND_BAD_ROW:
+  case FOUND_BAD_OBJECT: return OC_CACHE_MISS_DAMAGED;
+  case FOUND_BUSY: return OC_CACHE_MISS_BUSY;
+  case FOUND_GOOD:
+  case FOUND_NOTHING: break;
+  }
+  return OC_CACHE_MISS_ABSENT;
+}
+
+int oc_cache_lookup(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                    struct oc_cache_hit *ret, enum oc_cache_miss *ret_miss)
+{
+  struct oc_cache_hit hit;
+  enum found found = look(c, key, &hit);
+
+  if (found != FOUND_GOOD) {
+    oc_cache_count(c, OC_COUNT_MISSES, 1);
+    if (ret_miss)
+      *ret_miss = miss_of(found);
+    return 0;
+  }
+  oc_cache_note_hit(c, key, hit.facts.compile_ms);
+  *ret = hit;
+  return 1;
+}
+
+void oc_cache_hit_clear(struct oc_cache_hit *h)
+{
+  for (size_t i = 0; i < h->n_members; i++)
+    oc_close_fd(&h->members[i].fd);
+  oc_arena_clear(&h->arena);
+  memset(h, 0, sizeof(*h));
+}
+
+int oc_cache_has(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                 enum oc_cache_miss *ret_miss)
+{
+  struct oc_cache_hit hit;
+  enum found found = look(c, key, &hit);
+
+  if (found == FOUND_GOOD) {
+    oc_cache_hit_clear(&hit);
+    return 1;
+  }
+  if (ret_miss)
+    *ret_miss = miss_of(found);
+  return 0;
+}
+
+int oc_cache_find_plan(struct oc_cache *c, const uint8_t plan_key[OC_SHA256_LEN],
+                       struct oc_arena *arena, struct oc_cache_member *ret)
+{
+  struct oc_cache_member m = { .fd = -1 };
+
+  if (atomic_load(&c->broken))
+    return 0;
+  auto_reset sqlite3_stmt *s = oc_sql_use(&c->reader, OC_R_FIND_PLAN);
+  oc_sql_bind_digest(s, 1, plan_key);
+  int rc = sqlite3_step(s);
+  if (rc != SQLITE_ROW) {
+    if (rc != SQLITE_DONE)
+      oc_cache_sql_failed(c, &c->reader, NULL);
+    return 0;
+  }
+  m.name = oc_sql_text(s, 0, arena);
+  m.kind = oc_sql_text(s, 1, arena);
+  m.mode = (uint32_t)sqlite3_column_int64(s, 2);
+  m.size = (uint64_t)sqlite3_column_int64(s, 4);
+  if (!m.name || !m.kind || !oc_sql_digest(s, 3, m.sha256))
+    return 0;
+  if (oc_cache_object_open(c, m.sha256, m.size, (uint64_t)sqlite3_column_int64(s, 5),
+                           sqlite3_column_int64(s, 6), &m.fd) != OC_OBJECT_GOOD) {
+    tell_writer(c, plan_key,
+                m.sha256); /* it looks again, and finds an evicted one in order */
+    return 0;
+  }
+  *ret = m;
+  return 1;
+}

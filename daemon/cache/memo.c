@@ -1,0 +1,95 @@
+/* The digest memo: an input file that has not changed is not hashed again.
+ *
+ * "Not changed" means the same device, inode, size, mtime and ctime. A file written
+ * within one tick of the clock can change without its times moving, so only a file that
+ * was at rest for MEMO_AGE_NS before its hashing began is remembered; on a network file
+ * system the times are another machine's, and nothing is. */
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "cache/cache_internal.h"
+
+#define MEMO_AGE_NS 2000000000LL
+
+static int64_t ns_of(const struct timespec *t)
+{
+  return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+bool oc_cache_same_stat(const struct stat *a, const struct stat *b)
+{
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         ns_of(&a->st_mtim) == ns_of(&b->st_mtim) &&
+         ns_of(&a->st_ctim) == ns_of(&b->st_ctim);
+}
+
+static int ask(struct oc_cache *c, const struct stat *st, uint8_t ret[OC_SHA256_LEN])
+{
+  auto_reset sqlite3_stmt *s = oc_sql_use(&c->reader, OC_R_MEMO_GET);
+
+  sqlite3_bind_int64(s, 1, (int64_t)st->st_dev);
+  sqlite3_bind_int64(s, 2, (int64_t)st->st_ino);
+  sqlite3_bind_int64(s, 3, st->st_size);
+  sqlite3_bind_int64(s, 4, ns_of(&st->st_mtim));
+  sqlite3_bind_int64(s, 5, ns_of(&st->st_ctim));
+  int rc = sqlite3_step(s);
+  if (rc == SQLITE_ROW)
+    return oc_sql_digest(s, 0, ret) ? 1 : 0;
+  if (rc != SQLITE_DONE)
+    oc_cache_sql_failed(c, &c->reader, NULL);
+  return 0;
+}
+
+int oc_cache_see(int fd, struct oc_cache_seen *ret)
+{
+  struct timespec now;
+
+  if (fstat(fd, &ret->st) < 0)
+    return OC_E_IO;
+  if (!S_ISREG(ret->st.st_mode))
+    return OC_E_ARG;
+  clock_gettime(CLOCK_REALTIME, &now);
+  ret->at_ns = ns_of(&now);
+  return 0;
+}
+
+int oc_cache_memo_get(struct oc_cache *c, int fd, const struct oc_cache_seen *seen,
+                      uint8_t ret[OC_SHA256_LEN])
+{
+  int found = 0;
+
+  if (!atomic_load(&c->broken) && !oc_cache_is_network_fs(fd))
+    found = ask(c, &seen->st, ret);
+  pthread_mutex_lock(&c->mutex);
+  if (found)
+    c->memo_hits++;
+  else
+    c->memo_misses++;
+  pthread_mutex_unlock(&c->mutex);
+  return found;
+}
+
+bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct oc_cache_seen *before,
+                       const uint8_t sha256[OC_SHA256_LEN])
+{
+  struct oc_cache_seen after;
+  int64_t limit = before->at_ns - MEMO_AGE_NS;
+
+  if (oc_cache_see(fd, &after) < 0 || !oc_cache_same_stat(&before->st, &after.st))
+    return false;
+  if (ns_of(&after.st.st_mtim) > limit || ns_of(&after.st.st_ctim) > limit)
+    return false;
+  if (oc_cache_is_network_fs(fd))
+    return false;
+  struct oc_cache_job *job = oc_cache_job_new(OC_JOB_MEMO);
+  if (!job)
+    return false;
+  job->st = after.st;
+  memcpy(job->object, sha256, OC_SHA256_LEN);
+  if (oc_cache_enqueue(c, job))
+    return true;
+  oc_cache_job_free(job);
+  return false;
+}
