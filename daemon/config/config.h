@@ -33,9 +33,9 @@ enum oc_config_type {
 struct oc_config_key {
   const char *name;
   enum oc_config_type type;
-  const char *fallback; /* the default, as written */
-  const char *choices;  /* blank-separated, "" otherwise */
-  uint64_t min, max;
+  const char *fallback;  /* the default, as written */
+  const char *choices;   /* blank-separated, "" otherwise */
+  const char *min, *max; /* as written, "" when open */
   const char *doc;
   size_t offset; /* in struct oc_config_values */
 };
@@ -62,6 +62,12 @@ int oc_config_read(struct oc_config *c, const char *text, size_t len, const char
 /* The same from a file. A missing file is fine when `optional`. */
 int oc_config_load(struct oc_config *c, const char *path, bool optional,
                    struct oc_error *err);
+/* Where things are when the settings do not say: taken from the environment that `get`
+ * answers for (getenv in the daemon). Sets socket and cache_dir when they are empty;
+ * `uid` names the place in /tmp. OC_E_ARG when neither HOME nor a setting gives a cache.
+ */
+int oc_config_places(struct oc_config *c, char *(*get)(const char *name), uint32_t uid,
+                     struct oc_error *err);
 /* Every key, documented, with its default: the content of schema/config.yaml. */
 const char *oc_config_schema_text(void);
 

@@ -178,8 +178,11 @@ void oc_flow_unplanned(struct oc_flow *f, uint64_t now_ns, uint64_t id);
 void oc_flow_built(struct oc_flow *f, uint64_t now_ns, uint64_t id);
 void oc_flow_published(struct oc_flow *f, uint64_t now_ns, uint64_t id, bool ok);
 void oc_flow_stored(struct oc_flow *f, uint64_t now_ns, uint64_t id);
-/* The worker or runner has ended without a result (or an input could not be read). */
+/* The worker or runner has ended without a result. */
 void oc_flow_failed(struct oc_flow *f, uint64_t now_ns, uint64_t id, enum oc_failure why);
+/* The order itself cannot go on (an input cannot be read, a file is missing): its worker
+ * is ended, nothing is tried again. */
+void oc_flow_give_up(struct oc_flow *f, uint64_t now_ns, uint64_t id, enum oc_failure why);
 
 /* A connection ended: its waiters leave every job. */
 void oc_flow_session_gone(struct oc_flow *f, uint64_t now_ns, uint64_t session);

@@ -1,0 +1,56 @@
+/* A channel driven by a loop: one descriptor, one uv_poll_t, messages out, frames in.
+ *
+ * Used for clients, for the zygote, its children and the runners alike. The descriptor
+ * belongs to the link from oc_link_open() on; it is closed when the handle is.
+ *
+ * Ownership: embedded in its owner, which must stay where it is until `closed` was
+ * called. Thread: the loop's. */
+#ifndef OC_POOL_LINK_H
+#define OC_POOL_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "frame/frame.h"
+
+struct oc_link;
+
+struct oc_link_events {
+  /* One frame. Descriptors that are left in it are closed afterwards. Negative: the peer
+   * broke the protocol, `ended` follows with this code. */
+  int (*frame)(void *ctx, struct oc_frame *f, struct oc_error *err);
+  /* The peer has gone, or the stream is broken. Called once, not after oc_link_close();
+   * the owner then closes the link. */
+  void (*ended)(void *ctx, int code, const struct oc_error *err);
+  /* After oc_link_close(): nothing of the link is in use any more. */
+  void (*closed)(void *ctx);
+};
+
+struct oc_link {
+  uv_poll_t poll;
+  struct oc_channel *channel;
+  const struct oc_link_events *events;
+  void *ctx;
+  int wanted; /* UV_READABLE | UV_WRITABLE as registered */
+  bool open, ended, closing;
+};
+
+/* Takes `fd` over, also on failure. `write_cap` bounds what waits to be sent. */
+int oc_link_open(struct oc_link *l, uv_loop_t *loop, int fd, size_t write_cap,
+                 const struct oc_link_events *events, void *ctx, struct oc_error *err);
+/* Packs a protobuf-c message and queues it. Descriptors are duplicated. When the peer
+ * does not read (OC_E_LIMIT) the link must be closed. */
+int oc_link_send(struct oc_link *l, const void *message, const int *fds, size_t n_fds,
+                 struct oc_error *err);
+/* The same with a packed message. */
+int oc_link_send_bytes(struct oc_link *l, const void *body, size_t len, const int *fds,
+                       size_t n_fds, struct oc_error *err);
+/* Delivers what a peer that has ended still left in the socket. */
+void oc_link_drain(struct oc_link *l);
+/* Idempotent. What is queued is sent as far as the socket takes it. */
+void oc_link_close(struct oc_link *l);
+
+#endif
