@@ -6,9 +6,9 @@
  * entry, so that a miss can say what differs from the nearest entry, with both values.
  *
  * Names: "format", "backend", "backend:<what>" (identity), "soc_version", "model",
- * "external:<name>", "<flag>" for a content flag or an option, "precision" (both
- * spellings of the mode folded), "strict_lists".
- * The name given with --output is no part: objects carry neutral labels.
+ * "external:<name>", "<flag>" for a content flag or an option ("precision_mode" holds
+ * both spellings of the mode, folded), "strict_lists". The name given with --output is no
+ * part: objects carry neutral labels.
  *
  * Pure: no files, no clock, no environment. Memory: everything lives in the arena given
  * to oc_key_parts_init(). Thread: plain data, no locks. */
@@ -98,7 +98,9 @@ struct oc_key_request {
  * not only its digest. */
 bool oc_key_wants_bytes(const char *flag);
 /* Fills `ret` (initialised by the caller). 0, OC_E_NOMEM, or OC_E_ARG when a content flag
- * has no file or a file no flag. */
+ * (a directory among them) has no entry in `files`: such a request has no key and cannot
+ * be cached; the message is the reason. Whether a request may be cached at all is
+ * oc_flags_uncached(). */
 int oc_key_build(const struct oc_key_request *req, struct oc_key_parts *ret,
                  struct oc_error *err);
 
@@ -128,7 +130,7 @@ struct oc_key_difference {
 /* `ret` lives in `arena`. 0 or OC_E_NOMEM. */
 int oc_key_compare(const struct oc_key_parts *then, const struct oc_key_parts *now,
                    struct oc_arena *arena, struct oc_key_difference **ret, size_t *ret_n);
-/* One sentence for a miss: "soc_version: 'Ascend310P3' was 'Ascend910B1'". */
+/* One sentence for a miss: "soc_version is 'Ascend310P3', was 'Ascend910B1'". */
 int oc_key_difference_text(const struct oc_key_difference *d, struct oc_buf *out);
 
 /* Of `n` packed part lists the one with the fewest differences (the first of equals),
