@@ -93,9 +93,10 @@ static void merge(struct oc_flow *f, struct oc_flow_job *j, struct oc_flow_job *
       if (flow_waiter_add(into, w, true))
         f->effects.answer(f->ctx, into, w, OC_ANSWER_STOPPED);
     }
-    j->n_waiters = 0;
     into->kept |= j->kept;
-    into->orphan_ns = 0;
+    if (j->n_waiters || into->kept)
+      into->orphan_ns = 0;
+    j->n_waiters = 0;
   }
   flow_move(f, j, OC_JOB_MERGED);
 }
