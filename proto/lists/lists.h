@@ -81,6 +81,7 @@ struct oc_custom_entry {
   struct oc_str name;
   bool by_type;
   bool ignored; /* an earlier entry has the same key */
+  bool comment; /* begins with '#': an entry only if an op has exactly this name */
   uint32_t line;
   const enum oc_dtype *inputs; /* OC_DT_UNDEFINED = do not care */
   uint32_t n_inputs;
@@ -91,6 +92,8 @@ struct oc_custom_entry {
 struct oc_custom_list {
   struct oc_custom_entry *entries;
   uint32_t n;
+  uint32_t n_blank_lines;
+  uint32_t n_comments;   /* dropped ones: lines with '#' that are no entries */
   struct oc_map by_name; /* name -> entry; backed by malloc, see oc_custom_clear */
   struct oc_map by_type;
 };
