@@ -1,9 +1,13 @@
-/* Integer arithmetic on the bit patterns, so that every CPU gives the same bits.
+/* Conversions without a branch per value, so that the compiler can do several at once,
+ * and with nothing but integer arithmetic and one exactly rounded addition, so that every
+ * CPU gives the same bits.
  *
  * Lowering adds half of the last kept place (minus one when the kept part is even) and
  * cuts: the carry runs into the exponent by itself and ends as infinity where it must. */
 #include "base/half.h"
 
+#include <endian.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define SIGN32     0x80000000u
@@ -13,37 +17,57 @@
 #define QUIET_BF16 0x0040u
 /* Distance of the exponents' biases: 127 - 15. */
 #define REBIAS 112u
+/* 2^-14, the smallest normal half, and 2^16, the first power of two that is none. */
+#define NORMAL16 0x38800000u
+#define OVER16   0x47800000u
+#define ONE_HALF 0x3f000000u
 
-/* `v` shifted right by `n` (1..31), round to nearest even. */
-static uint32_t shift_round(uint32_t v, unsigned n)
+/* Magnitudes below 2^-14 become multiples of 2^-24, which is the last place of numbers in
+ * [0.5, 1): adding 0.5 rounds to nearest even right there, and the difference of the bit
+ * patterns is the count. */
+static inline uint32_t lower_tiny(uint32_t mag)
 {
-  uint32_t half = 1u << (n - 1);
-  uint32_t rest = v & ((1u << n) - 1);
-  uint32_t kept = v >> n;
+  float f = 0;
+  uint32_t sum = 0;
 
-  return kept + (rest > half || (rest == half && (kept & 1)));
+  memcpy(&f, &mag, sizeof(f));
+  f += 0.5f;
+  memcpy(&sum, &f, sizeof(sum));
+  return sum - ONE_HALF;
+}
+
+/* All ones when a < b, for magnitudes (which fit 31 bits). */
+static inline uint32_t below(uint32_t a, uint32_t b)
+{
+  return 0u - (uint32_t)((int32_t)a < (int32_t)b);
+}
+
+static inline uint32_t choose(uint32_t mask, uint32_t yes, uint32_t no)
+{
+  return (yes & mask) | (no & ~mask);
+}
+
+/* The half's magnitude for a float's magnitude. */
+static inline uint32_t lower16(uint32_t mag)
+{
+  uint32_t normal = (mag - (REBIAS << 23) + 0xfffu + (mag >> 13 & 1)) >> 13;
+  uint32_t r = choose(below(mag, NORMAL16), lower_tiny(mag), normal);
+
+  r = choose(below(mag, OVER16), r, INF16);
+  /* Of a NaN the top of the payload stays, made quiet. */
+  return choose(below(INF32, mag), INF16 | QUIET16 | (mag >> 13 & 0x3ffu), r);
+}
+
+static inline uint32_t lower_bf16(uint32_t mag)
+{
+  uint32_t r = (mag + 0x7fffu + (mag >> 16 & 1)) >> 16;
+
+  return choose(below(INF32, mag), mag >> 16 | QUIET_BF16, r);
 }
 
 uint16_t oc_f32_to_f16(uint32_t f)
 {
-  uint16_t sign = (uint16_t)(f >> 16 & 0x8000u);
-  uint32_t mag = f & ~SIGN32;
-
-  if (mag > INF32) /* the top of the payload stays, made quiet */
-    return (uint16_t)(sign | INF16 | QUIET16 | (mag >> 13 & 0x03ffu));
-  uint32_t exponent = mag >> 23;
-  if (exponent > REBIAS + 30)
-    return sign | INF16;
-  if (exponent > REBIAS) {
-    uint32_t rebased = mag - (REBIAS << 23);
-    return (uint16_t)(sign | shift_round(rebased, 13));
-  }
-  /* Subnormal: the implicit bit is shifted down to units of 2^-24. 126 - exponent is 14
-   * for the largest subnormal; from 25 on even the largest mantissa rounds to zero. */
-  unsigned shift = 126 - exponent;
-  if (shift > 25)
-    return sign;
-  return (uint16_t)(sign | shift_round((mag & 0x7fffffu) | 0x800000u, shift));
+  return (uint16_t)((f >> 16 & 0x8000u) | lower16(f & ~SIGN32));
 }
 
 uint32_t oc_f16_to_f32(uint16_t h)
@@ -65,9 +89,7 @@ uint32_t oc_f16_to_f32(uint16_t h)
 
 uint16_t oc_f32_to_bf16(uint32_t f)
 {
-  if ((f & ~SIGN32) > INF32)
-    return (uint16_t)(f >> 16 | QUIET_BF16);
-  return (uint16_t)shift_round(f, 16);
+  return (uint16_t)((f >> 16 & 0x8000u) | lower_bf16(f & ~SIGN32));
 }
 
 uint32_t oc_bf16_to_f32(uint16_t b)
@@ -77,50 +99,47 @@ uint32_t oc_bf16_to_f32(uint16_t b)
   return (f & ~SIGN32) > INF32 ? f | 0x400000u : f;
 }
 
-static uint32_t load32(const uint8_t *p)
-{
-  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-         (uint32_t)p[3] << 24;
-}
+/* Arrays go through blocks on the stack: a loop of known length over arrays that cannot
+ * overlap is what the compiler turns into vector code. */
+#define BLOCK 256
 
-static void store32(uint8_t *p, uint32_t v)
-{
-  p[0] = (uint8_t)v;
-  p[1] = (uint8_t)(v >> 8);
-  p[2] = (uint8_t)(v >> 16);
-  p[3] = (uint8_t)(v >> 24);
-}
-
-static uint16_t load16(const uint8_t *p)
-{
-  return (uint16_t)(p[0] | p[1] << 8);
-}
-
-static void store16(uint8_t *p, uint16_t v)
-{
-  p[0] = (uint8_t)v;
-  p[1] = (uint8_t)(v >> 8);
-}
-
-/* Magnitudes of finite floats order as their bit patterns do: one integer maximum is
- * kept. */
 struct tally {
   uint64_t overflow;
   uint64_t underflow;
-  uint32_t max;
+  uint32_t max; /* magnitudes of finite floats order as their bit patterns do */
 };
 
-static void count(struct tally *t, uint32_t before, uint16_t after, uint16_t inf)
-{
-  uint32_t mag = before & ~SIGN32;
-  uint16_t low = after & 0x7fffu;
+/* A block's counters fit 32 bits; `&` instead of `&&` keeps branches out. */
+#define LOWER_BLOCK(from, to, lower, inf)                                                \
+  do {                                                                                   \
+    uint32_t over = 0;                                                                   \
+    uint32_t under = 0;                                                                  \
+    int32_t max = 0;                                                                     \
+    for (size_t i = 0; i < BLOCK; i++) {                                                 \
+      uint32_t f = le32toh((from)[i]);                                                   \
+      uint32_t mag = f & ~SIGN32;                                                        \
+      uint32_t low = lower(mag);                                                         \
+      uint32_t finite = mag & below(mag, INF32);                                         \
+      over -= below((inf)-1, low) & below(0, finite);                                    \
+      under -= below(0, mag) & below(low, 1);                                            \
+      max = (int32_t)finite > max ? (int32_t)finite : max;                               \
+      (to)[i] = htole16((uint16_t)((f >> 16 & 0x8000u) | low));                          \
+    }                                                                                    \
+    t->overflow += over;                                                                 \
+    t->underflow += under;                                                               \
+    t->max = (uint32_t)max > t->max ? (uint32_t)max : t->max;                            \
+  } while (0)
 
-  if (mag >= INF32)
-    return;
-  t->overflow += low == inf;
-  t->underflow += mag && !low;
-  if (mag > t->max)
-    t->max = mag;
+static void lower_block16(const uint32_t *restrict from, uint16_t *restrict to,
+                          struct tally *t)
+{
+  LOWER_BLOCK(from, to, lower16, INF16);
+}
+
+static void lower_block_bf16(const uint32_t *restrict from, uint16_t *restrict to,
+                             struct tally *t)
+{
+  LOWER_BLOCK(from, to, lower_bf16, INF32 >> 16);
 }
 
 static void report(const struct tally *t, struct oc_lowering *stat)
@@ -136,35 +155,48 @@ static void report(const struct tally *t, struct oc_lowering *stat)
     stat->max_abs = (double)max;
 }
 
-void oc_convert_f32_to_f16(const void *src, void *dst, size_t n, struct oc_lowering *stat)
+typedef void lower_fn(const uint32_t *restrict from, uint16_t *restrict to,
+                      struct tally *t);
+
+static void lower_array(lower_fn *lower, const uint8_t *src, uint8_t *dst, size_t n,
+                        struct oc_lowering *stat)
 {
-  const uint8_t *from = src;
-  uint8_t *to = dst;
+  uint32_t from[BLOCK];
+  uint16_t to[BLOCK];
   struct tally t = { 0 };
 
-  for (size_t i = 0; i < n; i++) {
-    uint32_t f = load32(from + 4 * i);
-    uint16_t h = oc_f32_to_f16(f);
-    count(&t, f, h, INF16);
-    store16(to + 2 * i, h);
+  for (size_t done = 0; done < n;) {
+    size_t now = n - done < BLOCK ? n - done : BLOCK;
+    memcpy(from, src + 4 * done, 4 * now);
+    memset(from + now, 0, 4 * (BLOCK - now)); /* zeros count for nothing */
+    lower(from, to, &t);
+    memcpy(dst + 2 * done, to, 2 * now);
+    done += now;
   }
   report(&t, stat);
+}
+
+void oc_convert_f32_to_f16(const void *src, void *dst, size_t n, struct oc_lowering *stat)
+{
+  lower_array(lower_block16, src, dst, n, stat);
 }
 
 void oc_convert_f32_to_bf16(const void *src, void *dst, size_t n,
                             struct oc_lowering *stat)
 {
-  const uint8_t *from = src;
-  uint8_t *to = dst;
-  struct tally t = { 0 };
+  lower_array(lower_block_bf16, src, dst, n, stat);
+}
 
-  for (size_t i = 0; i < n; i++) {
-    uint32_t f = load32(from + 4 * i);
-    uint16_t b = oc_f32_to_bf16(f);
-    count(&t, f, b, INF32 >> 16);
-    store16(to + 2 * i, b);
-  }
-  report(&t, stat);
+static uint16_t load16(const uint8_t *p)
+{
+  return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static void store32(uint8_t *p, uint32_t v)
+{
+  uint32_t little = htole32(v);
+
+  memcpy(p, &little, sizeof(little));
 }
 
 void oc_convert_f16_to_f32(const void *src, void *dst, size_t n)

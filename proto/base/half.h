@@ -22,8 +22,10 @@ struct oc_lowering {
 
 /* Little-endian arrays; `src` and `dst` may be unaligned and must not overlap.
  * `stat` may be NULL; counts are added to what it holds. */
-void oc_convert_f32_to_f16(const void *src, void *dst, size_t n, struct oc_lowering *stat);
-void oc_convert_f32_to_bf16(const void *src, void *dst, size_t n, struct oc_lowering *stat);
+void oc_convert_f32_to_f16(const void *src, void *dst, size_t n,
+                           struct oc_lowering *stat);
+void oc_convert_f32_to_bf16(const void *src, void *dst, size_t n,
+                            struct oc_lowering *stat);
 void oc_convert_f16_to_f32(const void *src, void *dst, size_t n);
 void oc_convert_bf16_to_f32(const void *src, void *dst, size_t n);
 
