@@ -7,15 +7,13 @@
  *
  *   struct omcc *c;
  *   struct omcc_job *job;
- *   omcc_connect(&(struct omcc_options){ .size = sizeof(struct omcc_options) }, &c, &err);
- *   omcc_submit(c, &(struct omcc_request){ .size = sizeof(struct omcc_request), ... },
- *               &callbacks, user, &job, &err);
- *   while (!done)
- *     omcc_wait(c, -1, &err);
+ *   omcc_connect(&(struct omcc_options){ .size = sizeof(struct omcc_options) }, &c,
+ * &err); omcc_submit(c, &(struct omcc_request){ .size = sizeof(struct omcc_request), ...
+ * }, &callbacks, user, &job, &err); while (!done) omcc_wait(c, -1, &err);
  *   omcc_place(&result, "out/model.om", &options, &placed, &err);
  *
- * Functions return 0 or a positive documented value, or a negative OMCC_E_* with `err` filled.
- * Structs that callers fill begin with `size`, so that they can grow. */
+ * Functions return 0 or a positive documented value, or a negative OMCC_E_* with `err`
+ * filled. Structs that callers fill begin with `size`, so that they can grow. */
 #ifndef OMCC_H
 #define OMCC_H
 
@@ -58,9 +56,11 @@ struct omcc_error {
   int code;      /* OMCC_E_... */
   int status;    /* the documented status this failure should end a program with */
   char id[32];   /* finding id when the mistake is the user's ("file-missing"), else "" */
-  char subject[256];
-  char msg[512]; /* one sentence */
-  char fix[256]; /* what to do, "" when there is nothing to say */
+  char flag[40]; /* the flag it is about, "" when none */
+  char subject[512]; /* file or word it is about */
+  char detail[256];  /* what the finding's text calls {detail} */
+  char msg[512];     /* one sentence */
+  char fix[256];     /* what to do, "" when there is nothing to say */
 };
 
 struct omcc;
@@ -69,35 +69,46 @@ struct omcc_job;
 /* ------------------------------------------------------------------ connecting */
 
 enum omcc_start {
-  OMCC_START_IF_MISSING = 0, /* a private daemon, when the socket lies in a directory of ours */
+  OMCC_START_IF_MISSING =
+      0, /* a private daemon, when the socket lies in a directory of ours */
   OMCC_START_NEVER = 1,
 };
 
 struct omcc_options {
   size_t size;
-  const char *socket;     /* NULL: OMCC_SOCKET, $XDG_RUNTIME_DIR/omcc/omccd.sock, /tmp/omcc-$UID/omccd.sock */
+  const char *socket; /* NULL: OMCC_SOCKET, $XDG_RUNTIME_DIR/omcc/omccd.sock,
+                         /tmp/omcc-$UID/omccd.sock */
   enum omcc_start start;
-  const char *daemon;     /* path of omccd, NULL: beside the running program, then PATH */
-  uint32_t idle_s;        /* idle time after which a private daemon ends, 0: 30 minutes */
-  uint32_t timeout_ms;    /* for connecting and starting, 0: 20 s */
+  const char *daemon;  /* path of omccd, NULL: beside the running program, then PATH */
+  uint32_t idle_s;     /* idle time after which a private daemon ends, 0: 30 minutes */
+  uint32_t timeout_ms; /* for connecting and starting, 0: 20 s */
 };
 
 /* What lies at the socket path. */
-enum omcc_socket_state { OMCC_LISTENING, OMCC_STALE, OMCC_MISSING, OMCC_BUSY, OMCC_DENIED };
+enum omcc_socket_state {
+  OMCC_LISTENING,
+  OMCC_STALE,
+  OMCC_MISSING,
+  OMCC_BUSY,
+  OMCC_DENIED
+};
 
 /* Blocks at most timeout_ms. */
-int omcc_connect(const struct omcc_options *options, struct omcc **ret, struct omcc_error *err);
+int omcc_connect(const struct omcc_options *options, struct omcc **ret,
+                 struct omcc_error *err);
 /* Ends every unfinished job's interest and frees the connection. */
 void omcc_close(struct omcc *c);
-/* After OMCC_E_CLOSED: connects again (starting a private daemon when allowed) and submits
- * every unfinished job once more; each job at most once in its life. Blocks as omcc_connect. */
+/* After OMCC_E_CLOSED: connects again (starting a private daemon when allowed) and
+ * submits every unfinished job once more; each job at most once in its life. Blocks as
+ * omcc_connect. */
 int omcc_reconnect(struct omcc *c, struct omcc_error *err);
 
 /* Fills `ret` (room bytes) with the socket path that omcc_connect would use. */
 int omcc_socket_path(const struct omcc_options *options, char *ret, size_t room,
                      struct omcc_error *err);
 /* Looks without starting or waiting; `ret` gets an omcc_socket_state. */
-int omcc_socket_probe(const char *path, enum omcc_socket_state *ret, struct omcc_error *err);
+int omcc_socket_probe(const char *path, enum omcc_socket_state *ret,
+                      struct omcc_error *err);
 
 int omcc_fd(const struct omcc *c);
 short omcc_events(const struct omcc *c); /* POLLIN, POLLOUT */
@@ -107,7 +118,8 @@ int omcc_dispatch(struct omcc *c, struct omcc_error *err);
 int omcc_wait(struct omcc *c, int timeout_ms, struct omcc_error *err);
 
 struct omcc_peer {
-  uint32_t pid; /* from the daemon's own Hello: with socket activation the kernel names systemd */
+  uint32_t pid; /* from the daemon's own Hello: with socket activation the kernel names
+                   systemd */
   uint32_t uid;
   const char *build;
   const char *socket;
@@ -169,8 +181,9 @@ struct omcc_result {
   uint64_t elapsed_ms, compile_ms, saved_ms;
   struct omcc_member *members;
   size_t n_members;
-  int report_fd;          /* Report message (report.proto), -1 when there is none */
-  const uint8_t *message_bytes; /* the whole Finished message (omcc.proto), for those who know it */
+  int report_fd; /* Report message (report.proto), -1 when there is none */
+  const uint8_t
+      *message_bytes; /* the whole Finished message (omcc.proto), for those who know it */
   size_t message_len;
 };
 
@@ -179,7 +192,8 @@ struct omcc_callbacks {
   void (*accepted)(void *user, struct omcc_job *job, uint64_t id, bool joined);
   void (*progress)(void *user, struct omcc_job *job, const struct omcc_progress *p);
   /* A line of the vendor's compiler as it runs or is replayed. */
-  void (*output)(void *user, struct omcc_job *job, bool is_stderr, const void *data, size_t len);
+  void (*output)(void *user, struct omcc_job *job, bool is_stderr, const void *data,
+                 size_t len);
   void (*finished)(void *user, struct omcc_job *job, const struct omcc_result *result);
 };
 
@@ -205,22 +219,28 @@ struct omcc_place_options {
   uint32_t mode; /* permission bits, 0: 0600 */
 };
 struct omcc_placed {
-  const char *how;       /* link, reflink, copy */
+  const char *how;        /* link, reflink, copy */
   char link_refused[160]; /* why --link fell back to a copy, "" otherwise */
 };
 /* Puts one member at `path`: complete or not at all. Missing directories are made. */
 int omcc_place(const struct omcc *c, const struct omcc_member *m, const char *path,
                const struct omcc_place_options *options, struct omcc_placed *ret,
                struct omcc_error *err);
-/* Can a file be put at `path`? Makes missing directories; leaves nothing else behind. */
+/* Can a file be put at `path`, as far as one can see before? Changes nothing. */
 int omcc_place_check(const char *path, struct omcc_error *err);
 
-/* ------------------------------------------------------------------ questions to the daemon */
+/* ------------------------------------------------------------------ questions to the
+ * daemon */
 
 /* Ask and wait (at most timeout_ms); `ret` is the answer's message (omcc.proto: Status,
  * CacheStats, CacheList, Stopping), free() it. */
-enum omcc_question { OMCC_ASK_STATUS, OMCC_ASK_CACHE_STATS, OMCC_ASK_CACHE_LIST, OMCC_ASK_STOP,
-                     OMCC_ASK_STOP_NOW };
+enum omcc_question {
+  OMCC_ASK_STATUS,
+  OMCC_ASK_CACHE_STATS,
+  OMCC_ASK_CACHE_LIST,
+  OMCC_ASK_STOP,
+  OMCC_ASK_STOP_NOW
+};
 int omcc_ask(struct omcc *c, enum omcc_question what, uint32_t limit, int timeout_ms,
              uint8_t **ret, size_t *ret_len, struct omcc_error *err);
 

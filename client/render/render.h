@@ -33,8 +33,8 @@ bool oc_places_find(const struct oc_places *p, const char *flag, uint32_t entry,
                     const char **ret_file, uint32_t *ret_line);
 
 struct oc_style {
-  unsigned width;  /* columns, 0 = 80 */
-  bool wide;       /* no eliding, all columns */
+  unsigned width; /* columns, 0 = 80 */
+  bool wide;      /* no eliding, all columns */
   bool color;
   const struct oc_places *places; /* may be NULL */
 };
@@ -47,19 +47,22 @@ int oc_render_findings(const struct oc_findings *fs, const struct oc_style *styl
 
 /* explain: headline, list section, summary, table. */
 int oc_render_headline(const Omcc__V1__Report *r, struct oc_buf *out);
-int oc_render_lists(const Omcc__V1__Report *r, const struct oc_style *style, struct oc_buf *out);
+int oc_render_lists(const Omcc__V1__Report *r, const struct oc_style *style,
+                    struct oc_buf *out);
 int oc_render_summary(const Omcc__V1__Report *r, struct oc_buf *out);
-int oc_render_table(const Omcc__V1__Report *r, const struct oc_style *style, struct oc_buf *out);
-/* The sentence of one reason ("keep.cfg:1 OpType::Relu"). */
-int oc_render_reason(const Omcc__V1__Reason *reason, const struct oc_style *style,
-                     struct oc_buf *out);
+int oc_render_table(const Omcc__V1__Report *r, const struct oc_style *style,
+                    struct oc_buf *out);
+/* The sentence of one reason ("keep.cfg:1 OpType::Relu"). `r` gives mode and list texts.
+ */
+int oc_render_reason(const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
+                     const struct oc_places *places, struct oc_buf *out);
 
-/* JSON: the fixed frame {schema, ok, code, message, findings, data}. Begin writes all up to
- * `data` and opens it as an object; the caller writes members and ends. `schema` is
+/* JSON: the fixed frame {schema, ok, code, message, findings, data}. Begin writes all up
+ * to `data` and opens it as an object; the caller writes members and ends. `schema` is
  * "omcc.explain/1" and so on. */
 void oc_render_json_begin(struct oc_json_writer *w, const char *schema, int status,
-                          const char *code, const char *message, const struct oc_findings *fs,
-                          const struct oc_places *places);
+                          const char *code, const char *message,
+                          const struct oc_findings *fs, const struct oc_places *places);
 void oc_render_json_end(struct oc_json_writer *w);
 /* Members of explain's data: mode, table, ops, lists, casts. `places` may be NULL. */
 void oc_render_json_report(struct oc_json_writer *w, const Omcc__V1__Report *r,
@@ -68,5 +71,7 @@ void oc_render_json_report(struct oc_json_writer *w, const Omcc__V1__Report *r,
 /* "51.2 MB", "0.04 s", "6 min 12 s". */
 int oc_render_size(uint64_t bytes, struct oc_buf *out);
 int oc_render_duration(uint64_t ms, struct oc_buf *out);
+/* Text of others for a terminal: control bytes become '?'. */
+int oc_render_plain(const char *text, struct oc_buf *out);
 
 #endif

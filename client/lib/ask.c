@@ -1,0 +1,73 @@
+/* Questions to the daemon that are no jobs: status, cache, stop. */
+#include <stdlib.h>
+
+#include "lib/lib_internal.h"
+
+static void fill(Omcc__V1__ToDaemon *m, enum omcc_question what, uint32_t limit,
+                 Omcc__V1__StatusRequest *status, Omcc__V1__CacheRequest *cache,
+                 Omcc__V1__StopRequest *stop)
+{
+  omcc__v1__status_request__init(status);
+  omcc__v1__cache_request__init(cache);
+  omcc__v1__stop_request__init(stop);
+  switch (what) {
+  case OMCC_ASK_STATUS:
+    m->body_case = OMCC__V1__TO_DAEMON__BODY_STATUS;
+    m->status = status;
+    break;
+  case OMCC_ASK_CACHE_STATS:
+  case OMCC_ASK_CACHE_LIST:
+    cache->what = what == OMCC_ASK_CACHE_LIST ? OMCC__V1__CACHE_REQUEST__WHAT__LIST
+                                              : OMCC__V1__CACHE_REQUEST__WHAT__STATS;
+    cache->limit = limit;
+    m->body_case = OMCC__V1__TO_DAEMON__BODY_CACHE;
+    m->cache = cache;
+    break;
+  case OMCC_ASK_STOP:
+  case OMCC_ASK_STOP_NOW:
+    stop->now = what == OMCC_ASK_STOP_NOW;
+    m->body_case = OMCC__V1__TO_DAEMON__BODY_STOP;
+    m->stop = stop;
+    break;
+  }
+}
+
+int omcc_ask(struct omcc *c, enum omcc_question what, uint32_t limit, int timeout_ms,
+             uint8_t **ret, size_t *ret_len, struct omcc_error *err)
+{
+  Omcc__V1__ToDaemon m = OMCC__V1__TO_DAEMON__INIT;
+  Omcc__V1__StatusRequest status;
+  Omcc__V1__CacheRequest cache;
+  Omcc__V1__StopRequest stop;
+  struct omcc_question_state *q = &c->question;
+  int64_t deadline = omcc_now_ms() + timeout_ms;
+  int rc;
+
+  fill(&m, what, limit, &status, &cache, &stop);
+  free(q->bytes);
+  *q = (struct omcc_question_state){ .id = c->next_id++ };
+  m.id = q->id;
+  rc = omcc_send(c, &m, NULL, 0, false, err);
+  while (!rc && !q->done) {
+    int64_t left = deadline - omcc_now_ms();
+
+    if (left <= 0)
+      return omcc_fail(err, OMCC_E_BUSY, OMCC_DAEMON,
+                       "the daemon did not answer in time");
+    rc = omcc_wait(c, (int)left, err);
+  }
+  if (rc == OMCC_E_CLOSED && q->done)
+    rc = 0;
+  if (rc < 0)
+    return rc;
+  q->id = 0;
+  if (q->rc < 0) {
+    if (err)
+      *err = q->err;
+    return q->rc;
+  }
+  *ret = q->bytes;
+  *ret_len = q->len;
+  q->bytes = NULL;
+  return 0;
+}

@@ -1,0 +1,262 @@
+/* A member of a result becomes a file, complete or not at all.
+ *
+ * The content goes into an unnamed file in the target directory (so a kill leaves
+ * nothing), by reflink where the file system shares extents, else copied in the kernel.
+ * Then it gets its name: directly when the name is free, else under a temporary name that
+ * is renamed over the old file. File systems without unnamed files get the temporary name
+ * from the start. A hard link to the store's object is made only when the daemon is the
+ * user's own, since link and object share owner and content for ever. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "lib/lib_internal.h"
+
+#define DEFAULT_MODE 0600
+#define CHUNK        ((size_t)64 << 20)
+#define MAX_TRIES    100
+
+struct target {
+  char dir[PATH_MAX];
+  char path[PATH_MAX];
+  char temp[PATH_MAX]; /* "" while the file has no temporary name */
+  int fd;
+};
+
+static int split(const char *path, struct target *ret, struct omcc_error *err)
+{
+  const char *slash = strrchr(path, '/');
+
+  *ret = (struct target){ .fd = -1 };
+  if (strlen(path) >= PATH_MAX - 32 || !*(slash ? slash + 1 : path))
+    return omcc_fail_finding(err, "output-not-writable", "output", path,
+                             "the path is too long or has no file name");
+  snprintf(ret->path, sizeof(ret->path), "%s", path);
+  if (!slash)
+    snprintf(ret->dir, sizeof(ret->dir), ".");
+  else
+    snprintf(ret->dir, sizeof(ret->dir), "%.*s", slash == path ? 1 : (int)(slash - path),
+             path);
+  return 0;
+}
+
+static int not_writable(const char *path, int error, struct omcc_error *err)
+{
+  if (error == ENOSPC || error == EDQUOT) {
+    omcc_fail_finding(err, "output-full", "output", path, strerror(error));
+    if (err)
+      err->status = OMCC_ENVIRONMENT;
+    return OMCC_E_IO;
+  }
+  return omcc_fail_finding(err, "output-not-writable", "output", path, strerror(error));
+}
+
+/* Makes the directories of `dir` that are missing, from the top. */
+static int make_dirs(const char *dir, const char *path, struct omcc_error *err)
+{
+  char part[PATH_MAX];
+
+  for (const char *p = dir + 1; *dir; p++) {
+    if (*p && *p != '/')
+      continue;
+    snprintf(part, sizeof(part), "%.*s", (int)(p - dir), dir);
+    if (mkdir(part, 0777) && errno != EEXIST && access(part, F_OK))
+      return not_writable(path, errno, err);
+    if (!*p)
+      break;
+  }
+  return 0;
+}
+
+int omcc_place_check(const char *path, struct omcc_error *err)
+{
+  struct target t;
+  struct stat st;
+  int rc = split(path, &t, err);
+
+  if (rc < 0)
+    return rc;
+  if (!stat(path, &st) && S_ISDIR(st.st_mode))
+    return not_writable(path, EISDIR, err);
+  while (stat(t.dir, &st)) {
+    char *slash = strrchr(t.dir, '/');
+
+    if (errno != ENOENT)
+      return not_writable(path, errno, err);
+    if (!slash || slash == t.dir)
+      snprintf(t.dir, sizeof(t.dir), "%s", slash ? "/" : ".");
+    else
+      *slash = '\0';
+  }
+  if (!S_ISDIR(st.st_mode))
+    return not_writable(path, ENOTDIR, err);
+  if (access(t.dir, W_OK | X_OK))
+    return not_writable(path, errno, err);
+  return 0;
+}
+
+static int named_temp(struct target *t)
+{
+  snprintf(t->temp, sizeof(t->temp), "%.*s/.omcc-XXXXXX", PATH_MAX - 20, t->dir);
+  return mkostemp(t->temp, O_CLOEXEC);
+}
+
+static int open_target(struct target *t, uint32_t mode, struct omcc_error *err)
+{
+  t->fd = open(t->dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  if (t->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ||
+                    errno == ENOENT || errno == ENOSYS))
+    t->fd = named_temp(t);
+  if (t->fd < 0) {
+    t->temp[0] = '\0';
+    return not_writable(t->path, errno, err);
+  }
+  if (fchmod(t->fd, mode))
+    return not_writable(t->path, errno, err);
+  return 0;
+}
+
+static int write_inline(int fd, const uint8_t *p, uint64_t len)
+{
+  while (len) {
+    ssize_t n = write(fd, p, (size_t)len);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return -1;
+    p += n;
+    len -= (uint64_t)n;
+  }
+  return 0;
+}
+
+static int copy_fd(int in, int out, uint64_t len, const char **ret_how)
+{
+  loff_t at = 0;
+  bool in_kernel = true;
+
+  *ret_how = "reflink";
+  if (!ioctl(out, FICLONE, in))
+    return 0;
+  *ret_how = "copy";
+  while ((uint64_t)at < len) {
+    size_t want = len - (uint64_t)at < CHUNK ? (size_t)(len - (uint64_t)at) : CHUNK;
+    ssize_t n = in_kernel ? copy_file_range(in, &at, out, NULL, want, 0)
+                          : sendfile(out, in, &at, want);
+
+    if (n > 0 || (n < 0 && errno == EINTR))
+      continue;
+    if (n < 0 && in_kernel && errno != ENOSPC && errno != EDQUOT && errno != EIO) {
+      in_kernel = false; /* other file system, old kernel: the offset is still right */
+      continue;
+    }
+    if (n == 0)
+      errno = EIO; /* the object is shorter than the daemon said */
+    return -1;
+  }
+  return 0;
+}
+
+static int link_fd(int fd, const char *name)
+{
+  char self[64];
+
+  snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+  return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Gives the inode behind `fd` the target's name, replacing what has it. */
+static int name_file(struct target *t, int fd)
+{
+  if (t->temp[0])
+    return rename(t->temp, t->path);
+  if (!link_fd(fd, t->path))
+    return 0;
+  for (unsigned i = 0; errno == EEXIST && i < MAX_TRIES; i++) {
+    snprintf(t->temp, sizeof(t->temp), "%.*s/.omcc-%ld-%u", PATH_MAX - 40, t->dir,
+             (long)getpid(), i);
+    if (link_fd(fd, t->temp)) {
+      t->temp[0] = '\0';
+      continue;
+    }
+    if (!rename(t->temp, t->path)) {
+      /* rename() of two names of one inode does nothing and leaves both. */
+      unlink(t->temp);
+      t->temp[0] = '\0';
+      return 0;
+    }
+    return -1;
+  }
+  return -1;
+}
+
+static void drop(struct target *t)
+{
+  int saved = errno;
+
+  if (t->temp[0])
+    unlink(t->temp);
+  if (t->fd >= 0)
+    close(t->fd);
+  errno = saved;
+}
+
+/* 0 linked; else the reason is in ret->link_refused and nothing was done. */
+static int try_link(const struct omcc *c, const struct omcc_member *m, struct target *t,
+                    struct omcc_placed *ret)
+{
+  const char *why = NULL;
+
+  if (m->fd < 0)
+    why = "the file is so small that the daemon keeps it in its index";
+  else if (c->peer_uid != geteuid())
+    why = "the daemon runs as another user";
+  else if (!name_file(t, m->fd))
+    return 0;
+  else if (errno == EXDEV)
+    why = "the cache is on another file system";
+  snprintf(ret->link_refused, sizeof(ret->link_refused), "%s",
+           why ? why : strerror(errno));
+  return -1;
+}
+
+int omcc_place(const struct omcc *c, const struct omcc_member *m, const char *path,
+               const struct omcc_place_options *options, struct omcc_placed *ret,
+               struct omcc_error *err)
+{
+  uint32_t mode = options && options->mode ? options->mode : DEFAULT_MODE;
+  struct target t;
+  int rc = split(path, &t, err);
+
+  *ret = (struct omcc_placed){ .how = "copy" };
+  if (!rc)
+    rc = make_dirs(t.dir, path, err);
+  if (rc < 0)
+    return rc;
+  if (options && options->link && !try_link(c, m, &t, ret)) {
+    ret->how = "link";
+    return 0;
+  }
+  t.temp[0] = '\0';
+  rc = open_target(&t, mode, err);
+  if (!rc && m->fd < 0 && write_inline(t.fd, m->data, m->bytes))
+    rc = not_writable(path, errno, err);
+  if (!rc && m->fd >= 0 && copy_fd(m->fd, t.fd, m->bytes, &ret->how))
+    rc = not_writable(path, errno, err);
+  if (!rc && name_file(&t, t.fd))
+    rc = not_writable(path, errno, err);
+  if (!rc)
+    t.temp[0] = '\0';
+  drop(&t);
+  return rc;
+}

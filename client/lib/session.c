@@ -1,0 +1,283 @@
+/* What comes back: frames are handed to the job they belong to, and callbacks run.
+ *
+ * The daemon is trusted to speak the protocol, not to be right: unknown bodies are
+ * skipped (a newer daemon may tell more), frames for jobs that are gone are dropped with
+ * their descriptors. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/lib_internal.h"
+
+int omcc_fd(const struct omcc *c)
+{
+  return c->channel ? oc_channel_fd(c->channel) : -1;
+}
+
+short omcc_events(const struct omcc *c)
+{
+  return c->channel && oc_channel_wants_write(c->channel) ? POLLIN | POLLOUT : POLLIN;
+}
+
+struct omcc_job *omcc_find_job(struct omcc *c, uint64_t request)
+{
+  struct omcc_job *job = c->jobs;
+
+  while (job && job->request != request)
+    job = job->next;
+  return job;
+}
+
+/* One batch of at most OC_MAX_FRAME_FDS opened files. */
+struct batch {
+  Omcc__V1__ExternalFile files[OC_MAX_FRAME_FDS];
+  Omcc__V1__ExternalFile *list[OC_MAX_FRAME_FDS];
+  int fds[OC_MAX_FRAME_FDS];
+  size_t n;
+};
+
+static int send_batch(struct omcc_job *job, struct batch *b, Omcc__V1__Files *m,
+                      struct omcc_error *err)
+{
+  Omcc__V1__ToDaemon to = OMCC__V1__TO_DAEMON__INIT;
+  struct oc_error e = { 0 };
+  int rc;
+
+  m->files = b->list;
+  m->n_files = b->n;
+  to.id = job->request;
+  to.body_case = OMCC__V1__TO_DAEMON__BODY_FILES;
+  to.files = m;
+  rc = omcc_send(job->c, &to, b->fds, b->n, true, err);
+  b->n = 0;
+  if (!rc && !m->last && oc_channel_drain(job->c->channel, OMCC_DRAIN_MS, &e) < 0)
+    rc = omcc_fail_from(err, OMCC_DAEMON, &e);
+  return rc;
+}
+
+int omcc_answer_need_files(struct omcc_job *job, const Omcc__V1__NeedFiles *need,
+                           struct omcc_error *err)
+{
+  Omcc__V1__Files m = OMCC__V1__FILES__INIT;
+  struct batch b = { .n = 0 };
+  char **missing = calloc(need->n_names + 1, sizeof(*missing));
+  char **reasons = calloc(need->n_names + 1, sizeof(*reasons));
+  int rc = missing && reasons ? 0 : omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory");
+
+  for (size_t i = 0; i < need->n_names && !rc; i++) {
+    const char *reason = "absent";
+    int fd = -1;
+
+    if (job->model_dir >= 0 && i < OC_MAX_EXTERNAL_FILES)
+      fd = omcc_open_external(job->model_dir, need->names[i], &reason);
+    if (fd < 0) {
+      missing[m.n_missing++] = need->names[i];
+      reasons[m.n_reasons++] = (char *)reason;
+      continue;
+    }
+    omcc__v1__external_file__init(&b.files[b.n]);
+    b.files[b.n].name = need->names[i];
+    b.files[b.n].fd = (uint32_t)b.n;
+    b.list[b.n] = &b.files[b.n];
+    b.fds[b.n++] = fd;
+    if (b.n == OC_MAX_FRAME_FDS) {
+      Omcc__V1__Files part = OMCC__V1__FILES__INIT;
+
+      rc = send_batch(job, &b, &part, err);
+    }
+  }
+  m.missing = missing;
+  m.reasons = reasons;
+  m.last = true;
+  if (!rc)
+    rc = send_batch(job, &b, &m, err);
+  for (size_t i = 0; i < b.n; i++)
+    close(b.fds[i]);
+  free(missing);
+  free(reasons);
+  return rc;
+}
+
+static void on_progress(struct omcc_job *job, const Omcc__V1__Progress *m)
+{
+  struct omcc_progress p = { .phase = m->phase,
+                             .step = m->step,
+                             .steps = m->steps,
+                             .elapsed_ms = m->elapsed_ms,
+                             .rss_bytes = m->rss_bytes };
+
+  if (job->on.progress)
+    job->on.progress(job->user, job, &p);
+}
+
+static int on_finished(struct omcc_job *job, const Omcc__V1__Finished *m,
+                       struct oc_frame *frame, struct omcc_error *err)
+{
+  int rc = omcc_take_result(job, m, frame, err);
+
+  if (rc < 0)
+    return rc;
+  job->finished = true;
+  if (job->on.finished)
+    job->on.finished(job->user, job, &job->result);
+  return 0;
+}
+
+/* A refusal of one request is a result like others, with the daemon's words. */
+static int on_refusal(struct omcc_job *job, const Omcc__V1__Refusal *m,
+                      struct oc_frame *frame, struct omcc_error *err)
+{
+  Omcc__V1__Finished f = OMCC__V1__FINISHED__INIT;
+
+  f.status = m->status ? m->status : OMCC_DAEMON;
+  f.code = *m->code ? m->code : (char *)omcc_status_name((int)f.status);
+  f.message = m->text;
+  f.tool_exit = -1;
+  return on_finished(job, &f, frame, err);
+}
+
+static int on_answer(struct omcc *c, const Omcc__V1__ToClient *m)
+{
+  struct omcc_question_state *q = &c->question;
+  const void *body = NULL;
+  struct oc_buf out;
+  int rc;
+
+  switch (m->body_case) {
+  case OMCC__V1__TO_CLIENT__BODY_STATUS: body = m->status; break;
+  case OMCC__V1__TO_CLIENT__BODY_CACHE_STATS: body = m->cache_stats; break;
+  case OMCC__V1__TO_CLIENT__BODY_CACHE_LIST: body = m->cache_list; break;
+  case OMCC__V1__TO_CLIENT__BODY_STOPPING: body = m->stopping; break;
+  case OMCC__V1__TO_CLIENT__BODY_REFUSAL:
+    q->done = true;
+    q->rc = omcc_fail(&q->err, OMCC_E_PROTO,
+                      m->refusal->status ? (int)m->refusal->status : OMCC_DAEMON, "%s",
+                      m->refusal->text);
+    return 0;
+  default: return 0;
+  }
+  oc_buf_init(&out, OC_MAX_FRAME);
+  rc = oc_message_pack(body, &out);
+  q->done = true;
+  q->kind = (int)m->body_case;
+  q->rc = rc;
+  free(q->bytes);
+  q->bytes = rc ? NULL : oc_buf_take(&out, &q->len);
+  oc_buf_clear(&out);
+  return 0;
+}
+
+static int on_message(struct omcc *c, const Omcc__V1__ToClient *m, struct oc_frame *frame,
+                      struct omcc_error *err)
+{
+  struct omcc_job *job = omcc_find_job(c, m->id);
+
+  if (c->question.id && m->id == c->question.id)
+    return on_answer(c, m);
+  if (!job || job->finished)
+    return 0;
+  switch (m->body_case) {
+  case OMCC__V1__TO_CLIENT__BODY_ACCEPTED:
+    job->id = m->accepted->job;
+    if (job->on.accepted)
+      job->on.accepted(job->user, job, job->id, m->accepted->joined);
+    return 0;
+  case OMCC__V1__TO_CLIENT__BODY_NEED_FILES:
+    return omcc_answer_need_files(job, m->need_files, err);
+  case OMCC__V1__TO_CLIENT__BODY_PROGRESS: on_progress(job, m->progress); return 0;
+  case OMCC__V1__TO_CLIENT__BODY_OUTPUT:
+    if (job->on.output)
+      job->on.output(job->user, job, m->output->is_stderr, m->output->data.data,
+                     m->output->data.len);
+    return 0;
+  case OMCC__V1__TO_CLIENT__BODY_FINISHED:
+    return on_finished(job, m->finished, frame, err);
+  case OMCC__V1__TO_CLIENT__BODY_REFUSAL: return on_refusal(job, m->refusal, frame, err);
+  default: return 0;
+  }
+}
+
+static int on_frame(struct omcc *c, struct oc_frame *frame, struct omcc_error *err)
+{
+  struct oc_error e = { 0 };
+  struct oc_arena arena;
+  ProtobufCMessage *m;
+  int rc;
+
+  oc_arena_init(&arena, oc_message_cap(frame->len));
+  rc = oc_message_unpack(&omcc__v1__to_client__descriptor, frame->body, frame->len,
+                         &arena, &m, &e);
+  if (rc < 0)
+    rc = omcc_fail_from(err, OMCC_DAEMON, &e);
+  else
+    rc = on_message(c, (Omcc__V1__ToClient *)m, frame, err);
+  oc_frame_close_fds(frame);
+  oc_arena_clear(&arena);
+  return rc;
+}
+
+static int broken(struct omcc *c, int rc, const struct oc_error *e,
+                  struct omcc_error *err)
+{
+  oc_channel_free(c->channel);
+  c->channel = NULL;
+  if (rc == OC_E_CLOSED || rc == OC_E_IO)
+    return omcc_fail(err, OMCC_E_CLOSED, OMCC_DAEMON, "the daemon went away");
+  return omcc_fail_from(err, OMCC_DAEMON, e);
+}
+
+static int take_frames(struct omcc *c, struct omcc_error *err)
+{
+  struct oc_error e = { 0 };
+
+  for (;;) {
+    struct oc_frame frame;
+    int rc = oc_channel_next(c->channel, &frame, &e);
+
+    if (rc < 0)
+      return broken(c, rc, &e, err);
+    if (rc == 0)
+      return 0;
+    rc = on_frame(c, &frame, err);
+    if (rc < 0 || !c->channel)
+      return rc;
+  }
+}
+
+int omcc_dispatch(struct omcc *c, struct omcc_error *err)
+{
+  struct oc_error e = { 0 };
+  int flushed, got, rc;
+
+  if (!c->channel)
+    return omcc_fail(err, OMCC_E_CLOSED, OMCC_DAEMON, "the daemon went away");
+  /* A failed flush is no reason to stop: what the daemon said last may still be here. */
+  flushed = oc_channel_wants_write(c->channel) ? oc_channel_flush(c->channel, &e) : 1;
+  do {
+    got = oc_channel_read(c->channel, &e);
+    rc = take_frames(c, err);
+    if (rc < 0 || !c->channel)
+      return rc;
+  } while (got > 0);
+  if (got < 0)
+    return broken(c, got, &e, err);
+  if (flushed < 0)
+    return broken(c, flushed, &e, err);
+  return 0;
+}
+
+int omcc_wait(struct omcc *c, int timeout_ms, struct omcc_error *err)
+{
+  struct pollfd p = { .fd = omcc_fd(c), .events = omcc_events(c) };
+  int r;
+
+  if (p.fd < 0)
+    return omcc_fail(err, OMCC_E_CLOSED, OMCC_DAEMON, "the daemon went away");
+  r = poll(&p, 1, timeout_ms);
+  if (r < 0 && errno != EINTR)
+    return omcc_fail(err, OMCC_E_IO, OMCC_DAEMON, "cannot wait for the daemon: %s",
+                     strerror(errno));
+  return r > 0 ? omcc_dispatch(c, err) : 0;
+}
