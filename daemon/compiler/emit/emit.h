@@ -25,7 +25,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/finding.h"
-#include "graph/graph.h"
+
+struct oc_graph;
 
 /* Something that identifies `len` bytes at `p`: their SHA-256, or a digest of whatever
  * stands for them (digest of the file they are a slice of, and the place). Equal results

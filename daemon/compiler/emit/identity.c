@@ -1,0 +1,56 @@
+/* What the written bytes depend on, and nothing else: the finished parts by their
+ * digests, and for each stored constant its place, its two dtypes and the digest of its
+ * source bytes. */
+#include <string.h>
+
+#include "emit_internal.h"
+
+/* Changes when the same parts would be written differently. */
+#define IDENTITY_HEAD "omcc emit 1\n"
+
+static void put64(struct oc_buf *out, uint64_t v)
+{
+  uint8_t b[8];
+
+  for (int i = 0; i < 8; i++)
+    b[i] = (uint8_t)(v >> (8 * i));
+  oc_buf_append(out, b, sizeof b);
+}
+
+static int put_digest(const struct oc_emit_plan *p, struct oc_buf *out, const void *data,
+                      size_t len, struct oc_error *err)
+{
+  uint8_t digest[32];
+
+  if (p->opt.digest(p->opt.digest_ctx, data, len, digest) < 0)
+    return oc_error_set(err, OC_E_IO, "cannot digest a part of the .om file");
+  put64(out, len);
+  oc_buf_append(out, digest, sizeof digest);
+  return 0;
+}
+
+int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
+                     struct oc_error *err)
+{
+  const struct oc_buf *parts[] = { &p->head, &p->inout, &p->def, &p->tasks };
+
+  if (!p->opt.digest)
+    return oc_error_set(err, OC_E_ARG, "no digest function was given");
+  oc_buf_puts(out, IDENTITY_HEAD);
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    int rc = put_digest(p, out, parts[i]->data, parts[i]->len, err);
+    if (rc < 0)
+      return rc;
+  }
+  for (size_t i = 0; i < p->n_consts; i++) {
+    const struct emit_const *c = p->consts[i];
+    if (!c->stored)
+      continue;
+    put64(out, c->offset);
+    put64(out, (uint64_t)c->value->dtype << 8 | (uint64_t)c->to);
+    int rc = put_digest(p, out, c->value->data, c->value->len, err);
+    if (rc < 0)
+      return rc;
+  }
+  return out->failed ? emit_no_memory(err) : 0;
+}

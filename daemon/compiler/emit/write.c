@@ -1,0 +1,88 @@
+/* Writing: preallocate the whole file, then every part once, in order.
+ *
+ * Weights go in chunks from the mapped model through the conversion to pwrite(), so that
+ * memory does not grow with the model. Gaps between them are the zeros of the new file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "emit_internal.h"
+
+static int failed(struct oc_error *err, const char *what)
+{
+  bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+
+  return oc_error_errno(err, full ? OC_E_LIMIT : OC_E_IO, "cannot %s the .om file", what);
+}
+
+static int preallocate(int fd, uint64_t size, struct oc_error *err)
+{
+  int rc;
+
+  do
+    rc = fallocate(fd, 0, 0, (off_t)size);
+  while (rc != 0 && errno == EINTR);
+  if (rc != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) /* some file systems cannot */
+    rc = ftruncate(fd, (off_t)size);
+  return rc == 0 ? 0 : failed(err, "make room for");
+}
+
+static int write_all(int fd, uint64_t at, const void *p, size_t len, struct oc_error *err)
+{
+  const uint8_t *from = p;
+
+  while (len > 0) {
+    ssize_t n = pwrite(fd, from, len, (off_t)at);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0 && errno == EFAULT)
+      return oc_error_set(err, OC_E_IO, "the model file changed while it was read");
+    if (n < 0)
+      return failed(err, "write");
+    from += n;
+    at += (uint64_t)n;
+    len -= (size_t)n;
+  }
+  return 0;
+}
+
+static int write_const(const struct emit_const *c, int fd, uint64_t base,
+                       uint8_t *scratch, struct oc_error *err)
+{
+  /* Unconverted bytes need no scratch, so they may go in larger pieces. */
+  uint64_t chunk = c->to == c->value->dtype ? 16ull * EMIT_CHUNK : EMIT_CHUNK;
+
+  for (uint64_t at = 0; at < c->size; at += chunk) {
+    size_t len = c->size - at < chunk ? (size_t)(c->size - at) : (size_t)chunk;
+    int rc =
+        write_all(fd, base + c->offset + at, emit_stored(c, at, len, scratch), len, err);
+    if (rc < 0)
+      return rc;
+  }
+  return 0;
+}
+
+int oc_emit_write(const struct oc_emit_plan *p, int fd, struct oc_error *err)
+{
+  const struct oc_om_part *parts = p->front.parts;
+  auto_free uint8_t *scratch = malloc(EMIT_CHUNK);
+
+  if (!scratch)
+    return emit_no_memory(err);
+  int rc = preallocate(fd, oc_emit_size(p), err);
+  if (rc == 0)
+    rc = write_all(fd, 0, p->head.data, p->head.len, err);
+  if (rc == 0)
+    rc = write_all(fd, parts[PART_INOUT].at, p->inout.data, p->inout.len, err);
+  if (rc == 0)
+    rc = write_all(fd, parts[PART_DEF].at, p->def.data, p->def.len, err);
+  for (size_t i = 0; rc == 0 && i < p->n_consts; i++)
+    if (p->consts[i]->stored)
+      rc = write_const(p->consts[i], fd, parts[PART_WEIGHTS].at, scratch, err);
+  if (rc == 0)
+    rc = write_all(fd, parts[PART_TASKS].at, p->tasks.data, p->tasks.len, err);
+  return rc;
+}
