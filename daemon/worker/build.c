@@ -1,0 +1,85 @@
+/* Build: lay the artifact out, name it by its content, write it.
+ *
+ * The plan key is the digest of everything that decides the written bytes, constants by
+ * their content, so that two requests which would write the same file share one object.
+ */
+#include "worker/worker_internal.h"
+
+#include "builtin/builtin.h"
+#include "digest/digest.h"
+#include "graph/graph.h"
+#include "import/import.h"
+#include "optable/optable.h"
+#include "precision/precision.h"
+
+/* Identity of a large graph: its MODEL_DEF and 32 bytes per constant. */
+#define OC_IDENTITY_CAP ((size_t)3 << 30)
+
+static int content_digest(void *ctx, const void *p, size_t len, uint8_t ret[32])
+{
+  (void)ctx;
+  return oc_sha256_bytes(p, len, ret);
+}
+
+/* The model's own names of its outputs, as the importer left them on NetOutput. */
+static void name_outputs(struct oc_job *job, struct oc_builtin_options *o)
+{
+  const struct oc_op *end = oc_graph_find(job->graph, "Node_Output");
+  const struct oc_attr *names = end ? oc_attr_find(end, OC_ATTR_OUTPUT_NAMES) : NULL;
+
+  if (!names || names->kind != OC_ATTR_STRINGS)
+    return;
+  const char **list = OC_NEW_N(&job->arena, const char *, names->n);
+  if (!list)
+    return;
+  for (size_t i = 0; i < names->n; i++)
+    list[i] =
+        oc_arena_strndup(&job->arena, names->u.strings[i].p, names->u.strings[i].len);
+  o->output_names = list;
+  o->n_output_names = names->n;
+}
+
+int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
+                   struct oc_error *err)
+{
+  struct oc_builtin_options options = { .digest = content_digest };
+  struct oc_builtin_info info;
+  struct oc_buf identity;
+  uint64_t start = oc_now_us();
+
+  options.label =
+      job->request->label && job->request->label[0] ? job->request->label : "model";
+  options.soc = job->soc->name;
+  options.precision_mode = oc_mode_name(job->precision->mode.mode);
+  name_outputs(job, &options);
+  int r = oc_builtin_plan(job->graph, &options, &job->findings, &job->output, err);
+  if (r < 0)
+    return r;
+  oc_buf_init(&identity, OC_IDENTITY_CAP);
+  r = oc_builtin_identity(job->output, &identity, err);
+  if (r == 0 && oc_sha256_bytes(identity.data, identity.len, ret_key) < 0)
+    r = oc_error_set(err, OC_E_NOMEM, "no memory for the plan key");
+  oc_buf_clear(&identity);
+  oc_builtin_describe(job->output, &info);
+  *ret_size = info.size;
+  job->emit_us += oc_now_us() - start;
+  oc_stop_point(job->request->stop_at, "after-prepare");
+  return r;
+}
+
+int oc_job_build(struct oc_job *job, int output_fd, uint64_t *ret_size,
+                 struct oc_error *err)
+{
+  struct oc_builtin_info info;
+  uint64_t start = oc_now_us();
+
+  oc_stop_point(job->request->stop_at, "before-build");
+  int r = oc_builtin_build(job->output, output_fd, err);
+  if (r < 0)
+    return r;
+  oc_stop_point(job->request->stop_at, "after-build");
+  oc_builtin_describe(job->output, &info);
+  *ret_size = info.size;
+  job->emit_us += oc_now_us() - start;
+  return 0;
+}
