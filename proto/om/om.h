@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/str.h"
 
 #define OC_OM_HEADER_SIZE  256
@@ -292,6 +293,13 @@ int oc_om_inspect(struct oc_om_source source, struct oc_arena *arena,
                   struct oc_om_info **ret, struct oc_error *err);
 /* The lines that the vendor's display mode prints for a file, one '\n' after each. */
 int oc_om_display(const struct oc_om_info *info, struct oc_buf *out);
+/* The members of inspect's JSON `data`: builtin, device_ready, container, partitions,
+ * attributes, inputs, outputs, tasks, ops. Ops of all graphs in order, in the shape that
+ * explain uses: name, type, source_type, engine, kept, inputs and outputs with name, orig
+ * and got; and graph, origin_names, shape, format, weight. */
+void oc_om_write_json(const struct oc_om_info *info, struct oc_json_writer *w);
+/* "aicore", "aicpu", "graph"; "" when the file does not say. */
+const char *oc_om_op_engine(const struct oc_om_op *op);
 /* IR name of an input or output of an op ("x1", "filter"), "" when the file does not say.
  */
 struct oc_str oc_om_op_input_name(const struct oc_om_op *op, uint32_t i);
