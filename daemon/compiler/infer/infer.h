@@ -34,11 +34,12 @@ struct oc_infer_options {
 };
 
 struct oc_infer_result {
-  uint32_t n_ops;      /* ops visited, sub-graphs included */
-  uint32_t n_unknown;  /* ops whose type is not known here */
-  uint32_t n_dynamic;  /* ops with a tensor whose shape is not static */
+  uint32_t n_ops;     /* ops visited, sub-graphs included */
+  uint32_t n_unknown; /* ops whose type is not known here */
+  uint32_t n_dynamic; /* ops with a tensor whose shape is not static */
   /* When graph inputs stay dynamic: a ready-made value for --input_shape, with the
-   * model's own names as <batch>; NULL when every input is static. In the graph's arena. */
+   * model's own names as <batch>; NULL when every input is static. In the graph's arena.
+   */
   const char *input_shape_hint;
 };
 
@@ -49,13 +50,14 @@ int oc_infer(struct oc_graph *g, const struct oc_infer_options *options,
              struct oc_findings *findings, struct oc_infer_result *ret,
              struct oc_error *err);
 
-/* The same after passes changed the graph: no option is applied, nothing is reported twice. */
+/* The same after passes changed the graph: no option is applied, nothing is reported
+ * twice. */
 int oc_infer_again(struct oc_graph *g, struct oc_infer_result *ret, struct oc_error *err);
 
 /* Applies --input_shape to the Data ops alone (oc_infer does it by itself). Findings:
  * a name that no input has (with the names there are), a dim that is no number, a number
  * of dims other than the model's, a size other than the model's static one. Ranges are
- * kept as the attribute `_input_shape_range` (INTS, lo and hi per dim, hi -1 = no bound). */
+ * kept as the attribute `_shape_range` (INTS, lo and hi per dim, hi -1 = no bound). */
 int oc_infer_apply_input_shape(struct oc_graph *g, const char *text,
                                struct oc_findings *findings, struct oc_error *err);
 

@@ -1,0 +1,120 @@
+/* Sequences of tensors: a handle stands for the list; what an element looks like is found
+ * by going back along the ops that made the list. */
+#include <string.h>
+
+#include "infer/infer_internal.h"
+
+/* Ops that one look back may visit; real models have a handful. */
+static const uint32_t MOST_STEPS = 1000;
+
+struct element {
+  enum oc_dtype dtype;
+  struct oc_shape shape;
+  bool any;
+};
+
+static void join(struct infer *in, struct element *e, enum oc_dtype dtype,
+                 struct oc_shape shape)
+{
+  e->shape = e->any ? infer_merge(in, e->shape, shape) : shape;
+  e->dtype = dtype;
+  e->any = true;
+}
+
+static void split_element(struct infer *in, const struct oc_op *op, struct element *e)
+{
+  const struct infer_cells *c = infer_has(op, 1) ? infer_content(in, op, 1) : NULL;
+  int64_t dims[OC_MAX_RANK];
+  uint32_t rank = 0;
+  uint32_t axis = 0;
+
+  if (!infer_dims(in, op, 0, dims, &rank) ||
+      !infer_axis(in, op, infer_int_attr(op, "axis", 0), rank, &axis)) {
+    join(in, e, infer_dtype(op, 0), oc_shape_unknown());
+    return;
+  }
+  if (infer_has(op, 1)) {
+    dims[axis] = c && c->n == 1 ? infer_cell_dim(in, c, 0) : infer_fresh(in);
+  } else if (infer_bool_attr(op, "keepdims", true)) {
+    dims[axis] = 1;
+  } else {
+    memmove(&dims[axis], &dims[axis + 1], (rank - axis - 1) * sizeof(*dims));
+    rank--;
+  }
+  join(in, e, infer_dtype(op, 0), oc_shape_of(in->arena, dims, rank));
+}
+
+static struct element element_of(struct infer *in, const struct oc_op *op)
+{
+  struct element e = { .shape = oc_shape_unknown() };
+  const struct oc_op *from = infer_has(op, 0) ? op->inputs[0].from : NULL;
+
+  for (uint32_t step = 0; from && step < MOST_STEPS; step++) {
+    if (oc_op_is(from, "SequenceConstruct")) {
+      for (uint32_t i = 0; i < from->n_inputs; i++)
+        join(in, &e, infer_dtype(from, i), infer_shape(from, i));
+    } else if (oc_op_is(from, "SplitToSequence")) {
+      split_element(in, from, &e);
+    } else if (oc_op_is(from, "SequenceInsert")) {
+      join(in, &e, infer_dtype(from, 1), infer_shape(from, 1));
+    } else if (oc_op_is(from, "SequenceEmpty")) {
+      if (!e.any)
+        e.dtype = infer_dtype_attr(from, "dtype", OC_DT_F32);
+    }
+    if (!oc_op_is(from, "SequenceInsert") && !oc_op_is(from, "SequenceErase") &&
+        !oc_op_is(from, "Identity"))
+      break;
+    from = infer_has(from, 0) ? from->inputs[0].from : NULL;
+  }
+  return e;
+}
+
+static void handle_shape(struct infer *in, struct oc_op *op)
+{
+  infer_set(in, op, 0, OC_DT_RESOURCE, oc_shape_scalar());
+}
+
+static void length_shape(struct infer *in, struct oc_op *op)
+{
+  infer_set(in, op, 0, OC_DT_I64, oc_shape_scalar());
+}
+
+static void at_shape(struct infer *in, struct oc_op *op)
+{
+  struct element e = element_of(in, op);
+
+  infer_set(in, op, 0, e.dtype, e.shape);
+}
+
+static void concat_shape(struct infer *in, struct oc_op *op)
+{
+  struct element e = element_of(in, op);
+  bool new_axis = infer_int_attr(op, "new_axis", 0) != 0;
+  int64_t dims[OC_MAX_RANK];
+  uint32_t axis = 0;
+
+  infer_set(in, op, 0, e.dtype, oc_shape_unknown());
+  if (!e.shape.known_rank || e.shape.rank + 1 > OC_MAX_RANK)
+    return;
+
+  uint32_t rank = e.shape.rank + new_axis;
+
+  if (!infer_axis(in, op, infer_int_attr(op, "axis", 0), rank, &axis))
+    return;
+  for (uint32_t i = 0, from = 0; i < rank; i++)
+    dims[i] = new_axis && i == axis ? OC_DIM_UNKNOWN : e.shape.dims[from++];
+  dims[axis] = infer_fresh(in);
+  infer_set_dims(in, op, 0, e.dtype, dims, rank);
+}
+
+const struct infer_rule infer_sequence_rules[] = {
+  { .type = "SequenceConstruct", .shape = handle_shape },
+  { .type = "SequenceEmpty", .shape = handle_shape },
+  { .type = "SequenceErase", .shape = handle_shape },
+  { .type = "SequenceInsert", .shape = handle_shape },
+  { .type = "SplitToSequence", .shape = handle_shape },
+  { .type = "SequenceLength", .shape = length_shape },
+  { .type = "SequenceAt", .shape = at_shape },
+  { .type = "ConcatFromSequence", .shape = concat_shape },
+  { .type = NULL },
+};
