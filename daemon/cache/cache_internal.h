@@ -214,8 +214,9 @@ int oc_cache_limbo_clear(struct oc_cache *c, struct oc_error *err);
 void oc_cache_read_facts(sqlite3_stmt *s, struct oc_arena *arena,
                          struct oc_cache_facts *ret);
 
-/* lookup.c and rows.c agree on this: digest over key and manifest. */
-int oc_cache_manifest_begin(struct oc_sha256 *s, const uint8_t key[OC_SHA256_LEN]);
+/* lookup.c and rows.c agree on this: digest over key, facts and manifest. */
+int oc_cache_manifest_begin(struct oc_sha256 *s, const uint8_t key[OC_SHA256_LEN],
+                            const struct oc_cache_facts *facts);
 void oc_cache_manifest_member(struct oc_sha256 *s, const char *name, const char *kind,
                               uint32_t mode, uint64_t size,
                               const uint8_t sha256[OC_SHA256_LEN], bool is_object);

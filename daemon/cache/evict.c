@@ -24,24 +24,43 @@ static int run_id(struct oc_cache *c, int which, int64_t first, int64_t last, bo
   return oc_sql_run(s) == SQLITE_DONE ? 0 : oc_cache_sql_failed(c, &c->writer, err);
 }
 
-/* One member less names this object; the last one takes row and plan keys along. */
+/* An entry that names the object: 1 with id and key, 0 when none is left. */
+static int next_user(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
+                     int64_t *ret_id, uint8_t ret_key[OC_SHA256_LEN],
+                     struct oc_error *err)
+{
+  auto_reset sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_MEMBER_OF_OBJECT);
+
+  oc_sql_bind_digest(s, 1, sha256);
+  int rc = sqlite3_step(s);
+  if (rc == SQLITE_DONE)
+    return 0;
+  if (rc != SQLITE_ROW)
+    return oc_cache_sql_failed(c, &c->writer, err);
+  *ret_id = sqlite3_column_int64(s, 0);
+  oc_sql_digest(s, 1, ret_key);
+  return 1;
+}
+
+/* A member has gone: when no other names the object, its row and plan keys go along. */
 static int unref(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
                  int64_t totals[OC_N_TOTALS], struct oc_error *err)
 {
-  int rc = oc_cache_run_digest(c, OC_W_OBJECT_UNREF, sha256, err);
+  uint8_t key[OC_SHA256_LEN];
+  int64_t id = 0;
+  int rc = next_user(c, sha256, &id, key, err);
 
-  if (rc < 0)
-    return rc;
+  if (rc != 0)
+    return rc < 0 ? rc : 0;
   sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_OBJECT_GET);
   oc_sql_bind_digest(s, 1, sha256);
   rc = sqlite3_step(s);
   int64_t size = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-  int64_t refs = rc == SQLITE_ROW ? sqlite3_column_int64(s, 3) : 1;
   sqlite3_reset(s);
-  if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-    return oc_cache_sql_failed(c, &c->writer, err);
-  if (rc == SQLITE_DONE || refs > 0)
+  if (rc == SQLITE_DONE)
     return 0;
+  if (rc != SQLITE_ROW)
+    return oc_cache_sql_failed(c, &c->writer, err);
   totals[OC_COUNT_OBJECTS]--;
   totals[OC_COUNT_BYTES] -= size;
   rc = oc_cache_run_digest(c, OC_W_OBJECT_DELETE, sha256, err);
@@ -176,24 +195,6 @@ void oc_cache_evict(struct oc_cache *c)
 }
 
 /* ---------------------------------------------------------------- damage */
-
-/* An entry that names the object: 1 with id and key, 0 when none is left. */
-static int next_user(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
-                     int64_t *ret_id, uint8_t ret_key[OC_SHA256_LEN],
-                     struct oc_error *err)
-{
-  auto_reset sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_MEMBER_OF_OBJECT);
-
-  oc_sql_bind_digest(s, 1, sha256);
-  int rc = sqlite3_step(s);
-  if (rc == SQLITE_DONE)
-    return 0;
-  if (rc != SQLITE_ROW)
-    return oc_cache_sql_failed(c, &c->writer, err);
-  *ret_id = sqlite3_column_int64(s, 0);
-  oc_sql_digest(s, 1, ret_key);
-  return 1;
-}
 
 static int drop_users(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
                       struct oc_cache_event *event, struct oc_error *err)

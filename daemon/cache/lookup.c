@@ -25,26 +25,44 @@ const char *oc_cache_miss_text(enum oc_cache_miss m)
   return "unknown";
 }
 
-int oc_cache_manifest_begin(struct oc_sha256 *s, const uint8_t key[OC_SHA256_LEN])
+static void add_numbers(struct oc_sha256 *s, const uint64_t *numbers, size_t n)
 {
+  for (size_t i = 0; i < n; i++) {
+    uint8_t bytes[8];
+    for (size_t k = 0; k < sizeof(bytes); k++)
+      bytes[k] = (uint8_t)(numbers[i] >> (8 * k));
+    oc_sha256_update(s, bytes, sizeof(bytes));
+  }
+}
+
+int oc_cache_manifest_begin(struct oc_sha256 *s, const uint8_t key[OC_SHA256_LEN],
+                            const struct oc_cache_facts *facts)
+{
+  const char *const texts[] = { facts->model, facts->soc,      facts->backend,
+                                facts->mode,  facts->table_id, facts->toolkit };
+  const uint64_t numbers[] = { facts->uid, facts->device_ready, facts->compile_ms,
+                               facts->peak_rss_bytes,
+                               (uint64_t)(int64_t)facts->tool_exit };
   int rc = oc_sha256_init(s);
 
+  if (rc < 0)
+    return rc;
   oc_sha256_update(s, key, OC_SHA256_LEN);
-  return rc;
+  for (size_t i = 0; i < OC_COUNT(texts); i++)
+    oc_sha256_field(s, texts[i], strlen(texts[i]));
+  add_numbers(s, numbers, OC_COUNT(numbers));
+  return 0;
 }
 
 void oc_cache_manifest_member(struct oc_sha256 *s, const char *name, const char *kind,
                               uint32_t mode, uint64_t size,
                               const uint8_t sha256[OC_SHA256_LEN], bool is_object)
 {
-  uint64_t numbers[3] = { mode, size, is_object };
-  uint8_t bytes[sizeof(numbers)];
+  const uint64_t numbers[] = { mode, size, is_object };
 
-  for (size_t i = 0; i < sizeof(bytes); i++)
-    bytes[i] = (uint8_t)(numbers[i / 8] >> (8 * (i % 8)));
   oc_sha256_field(s, name, strlen(name));
   oc_sha256_field(s, kind, strlen(kind));
-  oc_sha256_update(s, bytes, sizeof(bytes));
+  add_numbers(s, numbers, OC_COUNT(numbers));
   oc_sha256_update(s, sha256, OC_SHA256_LEN);
 }
 
@@ -128,7 +146,7 @@ static enum found read_members(struct oc_cache *c, int64_t id, const uint8_t *ke
   hit->members = OC_NEW_N(&hit->arena, struct oc_cache_member, OC_MAX_MEMBERS);
   if (!hit->members)
     return FOUND_BUSY;
-  if (oc_cache_manifest_begin(&digest, key) < 0) {
+  if (oc_cache_manifest_begin(&digest, key, &hit->facts) < 0) {
     oc_sha256_clear(&digest);
     return FOUND_BUSY;
   }
@@ -168,6 +186,8 @@ static enum found find(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
     return FOUND_BUSY;
   }
   read_facts(s, &hit->arena, hit);
+  if (hit->arena.failed)
+    return FOUND_BUSY;
   if (!oc_sql_digest(s, 16, manifest))
     return FOUND_BAD_ROW;
   enum found found =

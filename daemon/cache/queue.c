@@ -47,7 +47,7 @@ bool oc_cache_enqueue(struct oc_cache *c, struct oc_cache_job *job)
     job->next = NULL;
     *c->jobs_end = job;
     c->jobs_end = &job->next;
-    c->n_jobs++;
+    c->n_jobs += job->kind != OC_JOB_FLUSH;
     pthread_cond_signal(&c->wake);
   }
   pthread_mutex_unlock(&c->mutex);

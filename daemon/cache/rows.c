@@ -56,7 +56,7 @@ static int add_member_row(struct oc_cache *c, int64_t id,
 static int manifest_digest(const struct oc_cache_job *job, uint8_t ret[OC_SHA256_LEN])
 {
   struct oc_sha256 s;
-  int rc = oc_cache_manifest_begin(&s, job->key);
+  int rc = oc_cache_manifest_begin(&s, job->key, &job->put.facts);
 
   for (size_t i = 0; i < job->put.n_members && rc == 0; i++) {
     const struct oc_cache_job_member *m = &job->put.members[i];

@@ -22,11 +22,10 @@
   X(LIMBO_DELETE, "DELETE FROM limbo WHERE sha256 = ?1")                                 \
   X(LIMBO_NEXT, "SELECT l.sha256, o.sha256 IS NOT NULL FROM limbo l"                     \
                 " LEFT JOIN object o ON o.sha256 = l.sha256 LIMIT 1")                    \
-  X(OBJECT_GET, "SELECT size, ino, mtime_ns, refs FROM object WHERE sha256 = ?1")        \
-  X(OBJECT_ADD, "INSERT INTO object(sha256, size, ino, mtime_ns, refs)"                  \
-                " VALUES(?1, ?2, ?3, ?4, 1) ON CONFLICT(sha256) DO UPDATE SET"           \
-                " refs = refs + 1, ino = excluded.ino, mtime_ns = excluded.mtime_ns")    \
-  X(OBJECT_UNREF, "UPDATE object SET refs = refs - 1 WHERE sha256 = ?1")                 \
+  X(OBJECT_GET, "SELECT size, ino, mtime_ns FROM object WHERE sha256 = ?1")              \
+  X(OBJECT_ADD, "INSERT INTO object(sha256, size, ino, mtime_ns) VALUES(?1, ?2, ?3, ?4)" \
+                " ON CONFLICT(sha256) DO UPDATE SET ino = excluded.ino, mtime_ns = "     \
+                "excluded.mtime_ns")                                                     \
   X(OBJECT_DELETE, "DELETE FROM object WHERE sha256 = ?1")                               \
   X(OBJECT_STAT, "UPDATE object SET ino = ?2, mtime_ns = ?3 WHERE sha256 = ?1")          \
   X(ENTRY_ID, "SELECT id FROM entry WHERE key = ?1")                                     \

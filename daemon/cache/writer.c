@@ -257,10 +257,11 @@ static void drain(struct oc_cache *c)
   bool open = false;
 
   for (struct oc_cache_job *job = take_job(c); job; job = take_job(c)) {
+    bool counted = job->kind != OC_JOB_FLUSH;
     do_job(c, job, &open);
     oc_cache_job_free(job);
     pthread_mutex_lock(&c->mutex);
-    c->n_jobs--; /* only now: a job in work still counts against the limit */
+    c->n_jobs -= counted; /* only now: a job in work still counts against the limit */
     pthread_mutex_unlock(&c->mutex);
   }
   write_touches(c, &open);

@@ -6,7 +6,7 @@
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL UNIQUE,
-  manifest BLOB NOT NULL,        -- digest over key and members: a damaged row is seen at the hit
+  manifest BLOB NOT NULL,        -- digest over key, facts and members: a damaged row is seen at the hit
   model_sha256 BLOB NOT NULL,
   options_sha256 BLOB NOT NULL,  -- of every key part but model and external files
   model TEXT NOT NULL,
@@ -49,14 +49,13 @@ CREATE TABLE member (
 ) STRICT;
 CREATE INDEX member_object ON member(sha256) WHERE data IS NULL;
 
--- One row per file under objects/. refs counts the members that name it; ino and mtime_ns are
--- what stat said when it was published.
+-- One row per file under objects/. It lives as long as a member names it (member_object); ino and
+-- mtime_ns are what stat said when it was published.
 CREATE TABLE object (
   sha256 BLOB PRIMARY KEY,
   size INTEGER NOT NULL,
   ino INTEGER NOT NULL,
-  mtime_ns INTEGER NOT NULL,
-  refs INTEGER NOT NULL
+  mtime_ns INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What emit would write again: a plan key names an object, never a result.
