@@ -113,7 +113,7 @@ static int copy_list(int in, int out, const char *flag, const char *path,
       return 0;
     total += (uint64_t)n;
     if (total > OC_MAX_LIST_BYTES)
-      return omcc_fail_finding(err, "list-too-large", flag, path, "64 MiB");
+      return omcc_fail_finding(err, "list-file-too-large", flag, path, "64 MiB");
     for (ssize_t at = 0; at < n;) {
       ssize_t w = write(out, chunk + at, (size_t)(n - at));
 

@@ -110,6 +110,9 @@ int omcc_socket_path(const struct omcc_options *options, char *ret, size_t room,
 int omcc_socket_probe(const char *path, enum omcc_socket_state *ret,
                       struct omcc_error *err);
 
+/* Path of the program omccd: beside the running program, else the first in PATH. */
+int omcc_daemon_path(char *ret, size_t room, struct omcc_error *err);
+
 int omcc_fd(const struct omcc *c);
 short omcc_events(const struct omcc *c); /* POLLIN, POLLOUT */
 /* Does what can be done without blocking and runs callbacks. */

@@ -51,39 +51,41 @@ void omcc_sleep_ms(int ms)
   nanosleep(&t, NULL);
 }
 
-/* The daemon beside this program, else the first in PATH. */
-static int find_daemon(const struct omcc *c, char ret[4096], struct omcc_error *err)
+int omcc_daemon_path(char *ret, size_t room, struct omcc_error *err)
 {
+  static const char name[] = "/omccd";
   const char *path = getenv("PATH");
-  ssize_t len = readlink("/proc/self/exe", ret, 4000);
+  char self[4096];
+  ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
   char *slash;
 
-  if (c->daemon) {
-    snprintf(ret, 4096, "%s", c->daemon);
-    return 0;
-  }
-  ret[len > 0 ? len : 0] = '\0';
-  slash = strrchr(ret, '/');
+  self[len > 0 ? len : 0] = '\0';
+  slash = strrchr(self, '/');
   if (slash) {
-    memcpy(slash, "/omccd", 7);
+    snprintf(ret, room, "%.*s%s", (int)(slash - self), self, name);
     if (!access(ret, X_OK))
       return 0;
   }
   while (path && *path) {
     size_t n = strcspn(path, ":");
 
-    if (n > 0 && n < 4000) {
-      memcpy(ret, path, n);
-      memcpy(ret + n, "/omccd", 7);
-      if (ret[0] == '/' && !access(ret, X_OK))
-        return 0;
-    }
+    snprintf(ret, room, "%.*s%s", (int)n, path, name);
+    if (ret[0] == '/' && n > 0 && !access(ret, X_OK))
+      return 0;
     path += n + (path[n] == ':');
   }
-  omcc_fail(err, OMCC_E_IO, OMCC_DAEMON,
-            "no daemon is running and the program 'omccd' was not found");
+  omcc_fail(err, OMCC_E_IO, OMCC_DAEMON, "the program 'omccd' was not found");
   omcc_fix(err, "install omccd beside omcc or in PATH");
   return OMCC_E_IO;
+}
+
+static int find_daemon(const struct omcc *c, char *ret, size_t room,
+                       struct omcc_error *err)
+{
+  if (!c->daemon)
+    return omcc_daemon_path(ret, room, err);
+  snprintf(ret, room, "%s", c->daemon);
+  return 0;
 }
 
 static void add_word(struct launch *l, size_t *n, const char *name, const char *value)
@@ -111,7 +113,7 @@ static int prepare(struct omcc *c, struct launch *l, struct omcc_error *err)
 {
   size_t dir = (size_t)(strrchr(c->socket, '/') - c->socket), n = 0;
   char log_path[OMCC_PATH_ROOM + 16], text[OMCC_PATH_ROOM + 16];
-  int rc = find_daemon(c, l->path, err);
+  int rc = find_daemon(c, l->path, sizeof(l->path), err);
 
   if (rc < 0)
     return rc;

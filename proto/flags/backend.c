@@ -97,3 +97,14 @@ void oc_flags_check_backend(const struct oc_flags *f, enum oc_flags_backend back
       check_builtin(flag, f, findings);
   }
 }
+
+void oc_flags_check_own(const struct oc_flags *f, struct oc_findings *findings)
+{
+  for (size_t i = 0; i < f->n; i++) {
+    const struct oc_flag *flag = &f->items[i];
+
+    if (flag->info && flag->info->ours && flag->info->n_choices &&
+        !is_choice(flag->info, flag->value))
+      say_choice(flag, OC_FLAGS_BUILTIN, findings);
+  }
+}

@@ -144,6 +144,13 @@ enum oc_flags_backend { OC_FLAGS_BUILTIN, OC_FLAGS_ATC };
 void oc_flags_check_backend(const struct oc_flags *f, enum oc_flags_backend backend,
                             struct oc_findings *findings);
 
+/* Words of enumerations of our own flags; any backend. */
+void oc_flags_check_own(const struct oc_flags *f, struct oc_findings *findings);
+
+/* Paths with characters that the vendor's compiler refuses (letters, digits, '-', '.',
+ * '_', '/' and CJK ideographs are taken): warnings, since files travel as descriptors. */
+void oc_flags_check_paths(const struct oc_flags *f, struct oc_findings *findings);
+
 /* The precision mode in one spelling per effective mode (v1 where v1 has one): nothing,
  * `--precision_mode=force_fp16` and `--precision_mode_v2=fp16` all give "force_fp16".
  * NULL when a value is in no spelling of the table. `ret_given` may be NULL. */

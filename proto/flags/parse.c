@@ -79,10 +79,13 @@ static const struct oc_flag_info *own_flag(const struct parser *p, const struct 
     return oc_flag_find_own(o->name + strlen(OWN_PREFIX));
   if (!p->options->own)
     return NULL;
-  if (!strcmp(o->name, "json")) {
+  /* Also names (or beginnings of names) of ATC's flags, which take a value there. */
+  if (!strcmp(o->name, "json") || !strcmp(o->name, "display")) {
     bool bare = !o->value && (!next || next[0] == '-');
 
-    return bare && !p->behind_dashes ? oc_flag_find_own("as_json") : NULL;
+    if (!bare || p->behind_dashes)
+      return NULL;
+    return oc_flag_find_own(o->name[0] == 'j' ? "as_json" : "as_display");
   }
   return oc_flag_find_own(o->name);
 }

@@ -1,0 +1,79 @@
+/* omcc: which verb, then the verb. Called under the name `atc` there are no verbs, and
+ * every failure ends with atc's own status. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+
+#define ATC_FAILURE 255
+
+struct verb {
+  const char *name;
+  int (*run)(struct cli *cli);
+};
+
+static const struct verb verbs[] = {
+  { "compile", verb_compile }, { "explain", verb_explain }, { "status", verb_status },
+  { "cache", verb_cache },     { "inspect", verb_inspect }, { "daemon", verb_daemon },
+  { "help", verb_help },       { "version", verb_version },
+};
+
+static const char *base_name(const char *path)
+{
+  const char *slash = path ? strrchr(path, '/') : NULL;
+
+  return slash ? slash + 1 : path ? path : "";
+}
+
+static int unknown_verb(struct cli *cli, const char *word)
+{
+  const char *names[sizeof(verbs) / sizeof(verbs[0])];
+  const char *near;
+
+  for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+    names[i] = verbs[i].name;
+  near = oc_str_nearest(word, names, sizeof(names) / sizeof(names[0]));
+  oc_finding_add(&cli->findings, OC_FINDING_VERB_UNKNOWN, word, "hint",
+                 near ? oc_arena_printf(&cli->arena, "did you mean 'omcc %s'", near)
+                      : "'omcc help' lists the commands",
+                 NULL);
+  return cli_refuse(cli, "omcc.error/1", OMCC_REQUEST, "unknown command");
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+  const char *first = argc > 1 ? argv[1] : NULL;
+
+  cli->args = (const char *const *)argv + 1;
+  cli->n_args = argc > 1 ? (size_t)argc - 1 : 0;
+  if (cli->as_atc)
+    return verb_compile(cli);
+  if (!first)
+    return verb_help(cli);
+  if (first[0] == '-')
+    return verb_compile(cli);
+  for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+    if (strcmp(first, verbs[i].name))
+      continue;
+    cli->args++;
+    cli->n_args--;
+    return verbs[i].run(cli);
+  }
+  return unknown_verb(cli, first);
+}
+
+int main(int argc, char **argv)
+{
+  struct cli cli = { .as_atc = oc_streq(base_name(argv[0]), "atc") };
+  int status;
+
+  oc_arena_init(&cli.arena, 0);
+  oc_findings_init(&cli.findings, &cli.arena);
+  oc_flags_init(&cli.flags, &cli.arena);
+  status = run(&cli, argc, argv);
+  oc_arena_clear(&cli.arena);
+  if (fflush(stdout) && !status)
+    status = OMCC_ENVIRONMENT;
+  return cli.as_atc && status && status < 128 ? ATC_FAILURE : status;
+}
