@@ -13,6 +13,9 @@
  * The file holds no kernels and says so: each compute op has a KERNEL task whose kernel
  * name begins with OC_OM_NO_KERNEL.
  *
+ * The ops of the graph and its sub-graphs are put into topological order; nothing else of
+ * the graph changes but `plan`, which is emit's.
+ *
  * Ownership: the plan belongs to the caller, oc_emit_free(); it borrows the graph and the
  * mapped files behind its constants. */
 #ifndef OC_EMIT_EMIT_H
