@@ -16,9 +16,6 @@
  *  - graph inputs: op type Data, name as in the model, one unlinked input "x" and one
  *    output "y", both with the declared dtype and shape; INT attribute `index`. A dim
  *    with a name is the same symbol (< -1) everywhere, one without is a fresh symbol.
- *    INTS attribute OC_ATTR_SHAPE_RANGE holds min,max per dim (max -1: no upper limit)
- * when
- *    --input_shape gave a range.
  *  - the end: op type NetOutput, name `Node_Output`, one input per model output (x0,
  *    x1...), no outputs; STRINGS attribute OC_ATTR_OUTPUT_NAMES holds the model's names.
  *  - initializers: Const `<initializer>_Initializer_<rank>`; Constant nodes: Const with
@@ -44,7 +41,6 @@
 #include "base/finding.h"
 #include "graph/graph.h"
 
-#define OC_ATTR_SHAPE_RANGE  "_shape_range"
 #define OC_ATTR_PARENT_INDEX "_parent_node_index"
 #define OC_ATTR_OUTPUT_NAMES "_output_names"
 
@@ -60,9 +56,8 @@ struct oc_import_options {
   size_t model_len;
   const struct oc_import_file *files;
   size_t n_files;
-  const char *input_shape; /* value of --input_shape, NULL or "" = none */
-  const char *out_nodes;   /* value of --out_nodes, NULL or "" = none */
-  bool lenient;            /* what we do not know is a warning, not an error */
+  const char *out_nodes; /* value of --out_nodes, NULL or "" = none */
+  bool lenient;          /* what we do not know is a warning, not an error */
 };
 
 /* Names (locations) of the external data files of an ONNX model, each once, in order of

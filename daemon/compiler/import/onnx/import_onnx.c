@@ -1,0 +1,227 @@
+/* The whole import: read, name, find captures, build graph after graph, sort.
+ *
+ * A model cannot make the arena grow beyond a small multiple of its own size: the arena's
+ * cap is lowered for the time of the import. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "import/import.h"
+#include "import/onnx/build.h"
+
+/* What one import may take: structs around short names and numbers are larger than their
+ * bytes in the file, hence the factor; the constant covers tiny models. */
+static const size_t ROOM_PER_BYTE = 24;
+static const size_t ROOM_AT_LEAST = (size_t)16 << 20;
+/* Told in full of each kind of finding. */
+static const uint32_t TOLD_IN_FULL = 16;
+static const int64_t VENDOR_OLDEST = 8;
+static const int64_t VENDOR_NEWEST = 18;
+
+void onnx_tell(struct onnx_import *im, enum oc_finding_id id, const char *subject,
+               const char *name1, const char *value1, const char *name2,
+               const char *value2)
+{
+  if (im->n_told[id]++ >= TOLD_IN_FULL)
+    return;
+  struct oc_finding *f =
+      name1 && name2
+          ? oc_finding_add(im->findings, id, subject, name1, value1, name2, value2, NULL)
+      : name1 ? oc_finding_add(im->findings, id, subject, name1, value1, NULL)
+              : oc_finding_add(im->findings, id, subject, NULL);
+  onnx_lower(&im->rd, f);
+}
+
+void onnx_tell_rest(struct onnx_import *im)
+{
+  for (size_t id = 0; id < OC_FINDING_COUNT; id++) {
+    if (im->n_told[id] <= TOLD_IN_FULL)
+      continue;
+    char n[16];
+    (void)snprintf(n, sizeof(n), "%u", (unsigned)(im->n_told[id] - TOLD_IN_FULL));
+    (void)oc_finding_add(im->findings, OC_FINDING_MORE_OF_THESE,
+                         oc_finding_info((enum oc_finding_id)id)->id, "n", n, NULL);
+  }
+}
+
+static int check_opset(struct onnx_import *im)
+{
+  const struct onnx_model *m = im->model;
+  char version[24];
+  im->opset = 0;
+  for (size_t i = 0; i < m->n_opsets; i++)
+    if (m->opsets[i].domain[0] == '\0')
+      im->opset = m->opsets[i].version;
+  if (im->opset <= 0)
+    return onnx_malformed(&im->rd, im->rd.base, "it does not say which opset it uses");
+  (void)snprintf(version, sizeof(version), "%lld", (long long)im->opset);
+  if (im->opset < VENDOR_OLDEST)
+    onnx_tell(im, OC_FINDING_OPSET_OLD, version, NULL, NULL, NULL, NULL);
+  else if (im->opset > VENDOR_NEWEST)
+    onnx_tell(im, OC_FINDING_OPSET_NEW, version, NULL, NULL, NULL, NULL);
+  return OC_OK;
+}
+
+/* OC_E_FORMAT only after everything in this graph was looked at. */
+static int build_graph(struct onnx_import *im, struct onnx_graph *src)
+{
+  struct onnx_scope *sc = onnx_scope_new(im, src);
+  if (!sc)
+    return OC_E_NOMEM;
+  int rc = onnx_build_inputs(sc);
+  if (!rc)
+    rc = onnx_build_initializers(sc);
+  if (!rc)
+    rc = onnx_build_nodes(sc);
+  if (!rc)
+    rc = onnx_build_outputs(sc);
+  if (!rc)
+    rc = onnx_tie(sc);
+  if (rc)
+    return rc;
+  const char *cycle = NULL;
+  rc = oc_graph_sort(sc->graph, &cycle);
+  if (rc == OC_E_FORMAT)
+    onnx_tell(im, OC_FINDING_MODEL_CYCLE, cycle, NULL, NULL, NULL, NULL);
+  return rc;
+}
+
+static int build_all(struct onnx_import *im)
+{
+  struct onnx_graph *root = im->model->graph;
+  root->prefix = "";
+  root->target = oc_graph_new(im->arena, root->name[0] ? root->name : "model");
+  if (!root->target)
+    return OC_E_NOMEM;
+  root->target->model_format = "onnx";
+  int rc = OC_OK;
+  for (struct onnx_graph *g = root; g && !rc; g = g->next_graph)
+    if (g->target)
+      rc = build_graph(im, g);
+  return rc;
+}
+
+static int run(struct onnx_import *im)
+{
+  int rc = onnx_read_model(&im->rd, &im->model);
+  if (!rc)
+    rc = check_opset(im);
+  if (!rc && im->model->n_functions)
+    onnx_tell(im, OC_FINDING_MODEL_FUNCTIONS, "", NULL, NULL, NULL, NULL);
+  if (!rc)
+    rc = onnx_give_names(im);
+  if (!rc)
+    rc = onnx_find_captures(im);
+  if (!rc)
+    rc = build_all(im);
+  return rc;
+}
+
+static size_t room_for(size_t model_len)
+{
+  size_t room = 0;
+  if (__builtin_mul_overflow(model_len, ROOM_PER_BYTE, &room) ||
+      __builtin_add_overflow(room, ROOM_AT_LEAST, &room))
+    return 0;
+  return room;
+}
+
+static size_t lowered_cap(const struct oc_arena *a, size_t model_len)
+{
+  size_t room = room_for(model_len);
+  size_t cap = 0;
+  if (room == 0 || __builtin_add_overflow(a->used, room, &cap))
+    return a->cap;
+  return a->cap != 0 && a->cap < cap ? a->cap : cap;
+}
+
+static void clear(struct onnx_import *im)
+{
+  onnx_scopes_clear(im);
+  oc_map_clear(&im->op_names);
+  oc_map_clear(&im->told);
+  oc_map_clear(&im->rules);
+}
+
+int oc_import_onnx(const struct oc_import_options *options, struct oc_arena *arena,
+                   struct oc_graph **ret_graph, struct oc_findings *findings,
+                   struct oc_error *err)
+{
+  struct onnx_import *im = OC_NEW(arena, struct onnx_import);
+  if (!im)
+    return oc_error_set(err, OC_E_NOMEM, "no memory to import the model");
+  im->opt = options;
+  im->arena = arena;
+  im->findings = findings;
+  im->rd = (struct onnx_reader){ .base = options->model,
+                                 .len = options->model_len,
+                                 .arena = arena,
+                                 .findings = findings,
+                                 .lenient = options->lenient };
+  size_t cap = arena->cap;
+  arena->cap = lowered_cap(arena, options->model_len);
+  int rc = run(im);
+  arena->cap = cap;
+  onnx_tell_rest(im);
+  clear(im);
+  if (!rc && arena->failed)
+    rc = OC_E_NOMEM;
+  if (rc == OC_E_NOMEM)
+    return oc_error_set(err, rc, "the model needs more memory than its size allows");
+  if (rc)
+    return oc_error_set(err, OC_E_FORMAT, "the model could not be imported");
+  *ret_graph = im->model->graph->target;
+  return OC_OK;
+}
+
+/* Each location once, in order of first use, over all graphs and attributes. */
+static int note_location(struct oc_map *seen, const struct onnx_tensor *t)
+{
+  if (!t->location || oc_map_has(seen, oc_str_of(t->location)))
+    return OC_OK;
+  return oc_map_puts(seen, t->location, seen);
+}
+
+static int note_graph(struct oc_map *seen, const struct onnx_graph *g)
+{
+  int rc = OC_OK;
+  for (size_t i = 0; i < g->n_initializers && !rc; i++)
+    rc = note_location(seen, &g->initializers[i]);
+  for (const struct onnx_node *n = g->nodes; n && !rc; n = n->next)
+    for (const struct onnx_attr *a = n->attrs; a && !rc; a = a->next)
+      if (a->t)
+        rc = note_location(seen, a->t);
+  return rc;
+}
+
+int oc_import_external(const uint8_t *model, size_t len, struct oc_arena *arena,
+                       const char *const **ret_names, size_t *ret_n,
+                       struct oc_findings *findings, struct oc_error *err)
+{
+  struct onnx_reader rd = {
+    .base = model, .len = len, .arena = arena, .findings = findings
+  };
+  struct onnx_model *m = NULL;
+  struct oc_map seen = { 0 };
+  size_t cap = arena->cap;
+  arena->cap = lowered_cap(arena, len);
+  int rc = onnx_read_model(&rd, &m);
+  for (const struct onnx_graph *g = rc ? NULL : m->graph; g && !rc; g = g->next_graph)
+    rc = note_graph(&seen, g);
+  const char **names = rc ? NULL : OC_NEW_N(arena, const char *, seen.n);
+  for (size_t i = 0; names && i < seen.n; i++)
+    names[i] = seen.entries[i].key.p;
+  if (!rc && !names)
+    rc = OC_E_NOMEM;
+  if (!rc) {
+    *ret_names = names;
+    *ret_n = seen.n;
+  }
+  arena->cap = cap;
+  oc_map_clear(&seen);
+  if (rc)
+    return oc_error_set(err, rc,
+                        rc == OC_E_NOMEM ? "no memory to read the model"
+                                         : "the model could not be read");
+  return OC_OK;
+}

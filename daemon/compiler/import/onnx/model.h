@@ -1,0 +1,168 @@
+/* An ONNX model as parsed: a plain copy of its structure in the arena.
+ *
+ * Strings are NUL-terminated copies; lists are arrays. Of tensors only the header is
+ * copied, `body` is the tensor's message in the map (its payload is read when the
+ * constant is made). Sub-graphs hang under their attributes; `next_graph` chains all
+ * graphs of the model, parents before children.
+ *
+ * Field numbers are those of the public onnx.proto. */
+#ifndef OC_IMPORT_ONNX_MODEL_H
+#define OC_IMPORT_ONNX_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/finding.h"
+#include "base/str.h"
+
+struct oc_graph;
+
+enum onnx_attr_type {
+  ONNX_ATTR_UNDEFINED = 0,
+  ONNX_ATTR_FLOAT = 1,
+  ONNX_ATTR_INT = 2,
+  ONNX_ATTR_STRING = 3,
+  ONNX_ATTR_TENSOR = 4,
+  ONNX_ATTR_GRAPH = 5,
+  ONNX_ATTR_FLOATS = 6,
+  ONNX_ATTR_INTS = 7,
+  ONNX_ATTR_STRINGS = 8,
+  ONNX_ATTR_OTHER = 100, /* tensors, graphs, sparse tensors, type protos */
+};
+
+struct onnx_tensor {
+  const char *name;
+  int32_t elem_type; /* ONNX numbering */
+  const int64_t *dims;
+  size_t n_dims;
+  struct oc_str body;   /* the whole message, in the map */
+  const char *location; /* external data: file name, else NULL */
+  struct oc_str raw;    /* raw_data, in the map */
+  bool has_raw;
+  bool has_length; /* external data names its length */
+  uint64_t offset, length;
+};
+
+struct onnx_attr {
+  struct onnx_attr *next;
+  const char *name;
+  int type; /* enum onnx_attr_type */
+  int64_t i;
+  float f;
+  struct oc_str s; /* NUL-terminated copy */
+  const int64_t *ints;
+  const float *floats;
+  const struct oc_str *strings;
+  size_t n; /* elements of the list kinds */
+  struct onnx_tensor *t;
+  struct onnx_graph *g;
+};
+
+struct onnx_node {
+  struct onnx_node *next;
+  const char *name; /* "" when unnamed, until names are given */
+  const char *op_type;
+  const char *domain;  /* "" for the standard one */
+  const char **inputs; /* "" for one left out */
+  const char **outputs;
+  uint32_t n_inputs;
+  uint32_t n_outputs;
+  struct onnx_attr *attrs; /* in file order */
+  size_t at;               /* byte position in the model */
+  /* Filled by onnx_find_captures(): outer tensors that its sub-graphs use, sorted. */
+  const char **captures;
+  size_t n_captures;
+};
+
+/* Dims: a number >= 0, or -1; `param` is the name of an open dim, "" when it has none. */
+struct onnx_dim {
+  int64_t value;
+  const char *param;
+};
+
+struct onnx_value_info {
+  const char *name;
+  int32_t elem_type;
+  bool is_tensor; /* else a sequence, map, optional... */
+  bool has_shape;
+  struct onnx_dim *dims;
+  size_t n_dims;
+  size_t at;
+};
+
+struct onnx_graph {
+  struct onnx_graph *next_graph;
+  struct onnx_graph *parent;
+  struct onnx_node *parent_node;
+  const char *name;
+  struct onnx_node *nodes;
+  size_t n_nodes;
+  struct onnx_tensor *initializers;
+  size_t n_initializers;
+  struct onnx_value_info *inputs, *outputs, *values;
+  size_t n_inputs, n_outputs, n_values;
+  uint32_t depth;
+  /* Filled while building: */
+  const char *
+      *free_names; /* tensors that it and its sub-graphs take from outside, sorted */
+  size_t n_free_names;
+  struct oc_graph *target; /* the graph it becomes; NULL: its node was not translated */
+  const char *prefix;      /* "" or "<sub-graph>/" */
+};
+
+struct onnx_opset {
+  const char *domain;
+  int64_t version;
+};
+
+struct onnx_model {
+  int64_t ir_version;
+  const char *producer;
+  struct onnx_opset *opsets;
+  size_t n_opsets;
+  size_t n_functions; /* model-local functions: not supported, counted to say so */
+  struct onnx_graph *graph;
+};
+
+/* Shared by everything that reads the model's bytes. */
+struct onnx_reader {
+  const uint8_t *base;
+  size_t len;
+  struct oc_arena *arena;
+  struct oc_findings *findings;
+  bool lenient;
+  size_t total_nodes;
+};
+
+/* 0 and the model, OC_E_FORMAT with a finding, or OC_E_NOMEM. */
+int onnx_read_model(struct onnx_reader *r, struct onnx_model **ret);
+/* Header of one TensorProto message. */
+int onnx_read_tensor(struct onnx_reader *r, struct oc_str body, struct onnx_tensor *ret);
+/* A list of tensor headers: every occurrence of `field` in `body`. */
+int onnx_read_tensors(struct onnx_reader *r, struct oc_str body, uint32_t field,
+                      struct onnx_tensor **ret, size_t *ret_n);
+int onnx_read_value_infos(struct onnx_reader *r, struct oc_str body, uint32_t field,
+                          struct onnx_value_info **ret, size_t *ret_n);
+int onnx_read_attr(struct onnx_reader *r, struct oc_str body, struct onnx_attr **ret,
+                   struct oc_str *ret_graph);
+
+/* Helpers of the readers. */
+/* How often `field` occurs (as a message or bytes); SIZE_MAX when malformed. */
+size_t onnx_count(const struct onnx_reader *r, struct oc_str body, uint32_t field);
+/* A field's bytes as a NUL-terminated UTF-8 string; NULL with a finding otherwise. */
+const char *onnx_string(struct onnx_reader *r, struct oc_str s);
+/* Every value of a repeated number field, packed or not, as one array. */
+int onnx_read_ints(struct onnx_reader *r, struct oc_str body, uint32_t field,
+                   const int64_t **ret, size_t *ret_n);
+int onnx_read_floats(struct onnx_reader *r, struct oc_str body, uint32_t field,
+                     const float **ret, size_t *ret_n);
+/* Adds "model-malformed" at the byte position of `where` and returns OC_E_FORMAT. */
+int onnx_malformed(struct onnx_reader *r, const void *where, const char *why);
+/* The finding with severity lowered when lenient. */
+struct oc_finding *onnx_lower(const struct onnx_reader *r, struct oc_finding *f);
+
+const struct onnx_attr *onnx_attr_find(const struct onnx_node *n, const char *name);
+
+#endif

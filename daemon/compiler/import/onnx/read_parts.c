@@ -1,0 +1,208 @@
+/* TensorProto headers and ValueInfoProto. Payload of tensors is not touched here. */
+#include "base/error.h"
+#include "base/limits.h"
+#include "import/onnx/model.h"
+#include "wire/wire.h"
+
+/* One StringStringEntry of external_data. */
+static int read_external(struct onnx_reader *r, struct oc_str body, struct onnx_tensor *t)
+{
+  struct oc_wire w;
+  struct oc_field f;
+  struct oc_str key = { 0 }, value = { 0 };
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f))
+    if (f.type == OC_WIRE_BYTES && (f.number == 1 || f.number == 2)) {
+      const char *copy = onnx_string(r, oc_field_str(&f));
+      if (!copy)
+        return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
+      *(f.number == 1 ? &key : &value) = oc_str_of(copy);
+    }
+  if (w.bad)
+    return onnx_malformed(r, w.p, w.why);
+  bool good = true;
+  if (oc_str_is(key, "location"))
+    t->location = value.p ? value.p : "";
+  else if (oc_str_is(key, "offset"))
+    good = oc_str_to_u64(value, &t->offset);
+  else if (oc_str_is(key, "length"))
+    good = t->has_length = oc_str_to_u64(value, &t->length);
+  return good ? OC_OK : onnx_malformed(r, body.p, "an external data entry is no number");
+}
+
+int onnx_read_tensor(struct onnx_reader *r, struct oc_str body, struct onnx_tensor *t)
+{
+  struct oc_wire w;
+  struct oc_field f;
+  bool external = false;
+  t->name = "";
+  t->body = body;
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f)) {
+    int rc = OC_OK;
+    if (f.number == 2 && f.type == OC_WIRE_VARINT)
+      t->elem_type = (int32_t)f.u;
+    else if (f.number == 14 && f.type == OC_WIRE_VARINT)
+      external = f.u == 1;
+    else if (f.type != OC_WIRE_BYTES)
+      continue;
+    else if (f.number == 8 && !(t->name = onnx_string(r, oc_field_str(&f))))
+      rc = r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
+    else if (f.number == 9) {
+      t->raw = oc_field_str(&f);
+      t->has_raw = true;
+    } else if (f.number == 13)
+      rc = read_external(r, oc_field_str(&f), t);
+    if (rc)
+      return rc;
+  }
+  if (w.bad)
+    return onnx_malformed(r, w.p, w.why);
+  if (!external)
+    t->location = NULL;
+  else if (!t->location)
+    return onnx_malformed(r, body.p, "external data without a location");
+  return onnx_read_ints(r, body, 1, &t->dims, &t->n_dims);
+}
+
+int onnx_read_tensors(struct onnx_reader *r, struct oc_str body, uint32_t field,
+                      struct onnx_tensor **ret, size_t *ret_n)
+{
+  size_t n = onnx_count(r, body, field);
+  if (n == SIZE_MAX)
+    return onnx_malformed(r, body.p, NULL);
+  struct onnx_tensor *list = OC_NEW_N(r->arena, struct onnx_tensor, n);
+  if (!list)
+    return OC_E_NOMEM;
+  struct oc_wire w;
+  struct oc_field f;
+  size_t at = 0;
+  oc_wire_open(&w, body.p, body.len);
+  while (at < n && oc_wire_next(&w, &f)) {
+    if (f.number != field || f.type != OC_WIRE_BYTES)
+      continue;
+    int rc = onnx_read_tensor(r, oc_field_str(&f), &list[at++]);
+    if (rc)
+      return rc;
+  }
+  *ret = list;
+  *ret_n = at;
+  return OC_OK;
+}
+
+static int read_dim(struct onnx_reader *r, struct oc_str body, struct onnx_dim *d)
+{
+  struct oc_wire w;
+  struct oc_field f;
+  d->value = -1;
+  d->param = "";
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f)) {
+    if (f.number == 1 && f.type == OC_WIRE_VARINT)
+      d->value = oc_field_i64(&f);
+    else if (f.number == 2 && f.type == OC_WIRE_BYTES)
+      d->param = onnx_string(r, oc_field_str(&f));
+    if (!d->param)
+      return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
+  }
+  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+}
+
+static int read_shape(struct onnx_reader *r, struct oc_str body,
+                      struct onnx_value_info *v)
+{
+  size_t n = onnx_count(r, body, 1);
+  if (n == SIZE_MAX)
+    return onnx_malformed(r, body.p, NULL);
+  if (n > OC_MAX_RANK)
+    return onnx_malformed(r, body.p, "a shape has more dims than any tensor");
+  v->dims = OC_NEW_N(r->arena, struct onnx_dim, n);
+  if (!v->dims)
+    return OC_E_NOMEM;
+  v->has_shape = true;
+  v->n_dims = 0;
+  struct oc_wire w;
+  struct oc_field f;
+  oc_wire_open(&w, body.p, body.len);
+  while (v->n_dims < n && oc_wire_next(&w, &f)) {
+    if (f.number != 1 || f.type != OC_WIRE_BYTES)
+      continue;
+    int rc = read_dim(r, oc_field_str(&f), &v->dims[v->n_dims++]);
+    if (rc)
+      return rc;
+  }
+  return OC_OK;
+}
+
+/* TypeProto: only tensors are taken apart. */
+static int read_type(struct onnx_reader *r, struct oc_str body, struct onnx_value_info *v)
+{
+  struct oc_wire w, in;
+  struct oc_field f, g;
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f)) {
+    if (f.number != 1 || f.type != OC_WIRE_BYTES)
+      continue;
+    v->is_tensor = true;
+    oc_wire_open(&in, f.data, f.len);
+    while (oc_wire_next(&in, &g)) {
+      if (g.number == 1 && g.type == OC_WIRE_VARINT)
+        v->elem_type = (int32_t)g.u;
+      int rc = OC_OK;
+      if (g.number == 2 && g.type == OC_WIRE_BYTES)
+        rc = read_shape(r, oc_field_str(&g), v);
+      if (rc)
+        return rc;
+    }
+    if (in.bad)
+      return onnx_malformed(r, in.p, in.why);
+  }
+  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+}
+
+static int read_value_info(struct onnx_reader *r, struct oc_str body,
+                           struct onnx_value_info *v)
+{
+  struct oc_wire w;
+  struct oc_field f;
+  v->name = "";
+  v->at = (size_t)((const uint8_t *)body.p - r->base);
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f)) {
+    if (f.type != OC_WIRE_BYTES)
+      continue;
+    int rc = OC_OK;
+    if (f.number == 1 && !(v->name = onnx_string(r, oc_field_str(&f))))
+      rc = r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
+    else if (f.number == 2)
+      rc = read_type(r, oc_field_str(&f), v);
+    if (rc)
+      return rc;
+  }
+  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+}
+
+int onnx_read_value_infos(struct onnx_reader *r, struct oc_str body, uint32_t field,
+                          struct onnx_value_info **ret, size_t *ret_n)
+{
+  size_t n = onnx_count(r, body, field);
+  if (n == SIZE_MAX)
+    return onnx_malformed(r, body.p, NULL);
+  struct onnx_value_info *list = OC_NEW_N(r->arena, struct onnx_value_info, n);
+  if (!list)
+    return OC_E_NOMEM;
+  struct oc_wire w;
+  struct oc_field f;
+  size_t at = 0;
+  oc_wire_open(&w, body.p, body.len);
+  while (at < n && oc_wire_next(&w, &f)) {
+    if (f.number != field || f.type != OC_WIRE_BYTES)
+      continue;
+    int rc = read_value_info(r, oc_field_str(&f), &list[at++]);
+    if (rc)
+      return rc;
+  }
+  *ret = list;
+  *ret_n = at;
+  return OC_OK;
+}

@@ -1,0 +1,230 @@
+/* Constants out of TensorProto.
+ *
+ * Payload that the file already holds as little-endian elements (raw_data, external data,
+ * one packed run of floats or doubles) stays where it is. Numbers that protobuf holds as
+ * varints are converted into the arena; every element takes at least one byte of the
+ * file, so the copy is at most eight times as large as what was read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "import/onnx/build.h"
+#include "wire/wire.h"
+
+enum oc_dtype onnx_dtype(int64_t elem_type)
+{
+  static const enum oc_dtype map[] = {
+    [1] = OC_DT_F32,     [2] = OC_DT_U8,      [3] = OC_DT_I8,    [4] = OC_DT_U16,
+    [5] = OC_DT_I16,     [6] = OC_DT_I32,     [7] = OC_DT_I64,   [8] = OC_DT_STRING,
+    [9] = OC_DT_BOOL,    [10] = OC_DT_F16,    [11] = OC_DT_F64,  [12] = OC_DT_U32,
+    [13] = OC_DT_U64,    [14] = OC_DT_C64,    [15] = OC_DT_C128, [16] = OC_DT_BF16,
+    [17] = OC_DT_F8E4M3, [19] = OC_DT_F8E5M2, [22] = OC_DT_I4,   [23] = OC_DT_F4E2M1,
+    [24] = OC_DT_F8E8M0, [25] = OC_DT_U2,     [26] = OC_DT_I2,
+  };
+  if (elem_type < 0 || elem_type >= (int64_t)OC_COUNT(map))
+    return OC_DT_UNDEFINED;
+  return map[elem_type];
+}
+
+static const struct oc_value *bad(struct onnx_import *im, const struct onnx_tensor *t,
+                                  const char *why)
+{
+  const char *at = oc_arena_printf(im->arena, "%zu",
+                                   (size_t)((const uint8_t *)t->body.p - im->rd.base));
+  onnx_tell(im, OC_FINDING_TENSOR_BAD, t->name, "why", why, "byte", at ? at : "?");
+  return NULL;
+}
+
+/* Field that holds elements which are not raw. */
+static uint32_t typed_field(enum oc_dtype d)
+{
+  switch (d) {
+  case OC_DT_F32:
+  case OC_DT_C64: return 4;
+  case OC_DT_F64:
+  case OC_DT_C128: return 10;
+  case OC_DT_I64: return 7;
+  case OC_DT_U32:
+  case OC_DT_U64: return 11;
+  default: return 5;
+  }
+}
+
+static bool fixed_field(uint32_t field)
+{
+  return field == 4 || field == 10;
+}
+
+/* Elements of one occurrence; SIZE_MAX when malformed. */
+static size_t count_one(const struct oc_field *f, uint32_t field)
+{
+  if (field == 4)
+    return oc_field_fixed32s(f, NULL, 0);
+  if (field == 10)
+    return oc_field_fixed64s(f, NULL, 0);
+  return oc_field_varints(f, NULL, 0);
+}
+
+static bool count_typed(struct oc_str body, uint32_t field, uint64_t *ret,
+                        struct oc_str *ret_run)
+{
+  struct oc_wire w;
+  struct oc_field f;
+  uint64_t n = 0;
+  unsigned occurrences = 0;
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f)) {
+    if (f.number != field)
+      continue;
+    size_t one = count_one(&f, field);
+    if (one == SIZE_MAX)
+      return false;
+    n += one;
+    occurrences++;
+    if (f.type == OC_WIRE_BYTES)
+      *ret_run = (struct oc_str){ (const char *)f.data, f.len };
+  }
+  if (occurrences != 1 || !fixed_field(field))
+    ret_run->p = NULL;
+  *ret = n;
+  return !w.bad;
+}
+
+static void put_le(uint8_t *p, uint64_t v, size_t bytes)
+{
+  for (size_t i = 0; i < bytes; i++)
+    p[i] = (uint8_t)(v >> (8 * i));
+}
+
+/* Fills `out` with at most `n` numbers of `width` bytes; false when the file has changed.
+ */
+static bool gather(struct oc_str body, uint32_t field, uint8_t *out, size_t n,
+                   size_t width)
+{
+  struct oc_wire w;
+  struct oc_field f;
+  auto_free int64_t *wide = calloc(n + 1, sizeof(*wide));
+  size_t at = 0;
+  if (!wide)
+    return false;
+  oc_wire_open(&w, body.p, body.len);
+  while (at < n && oc_wire_next(&w, &f)) {
+    if (f.number != field)
+      continue;
+    size_t one = 0;
+    if (field == 4) {
+      one = oc_field_fixed32s(&f, (uint32_t *)wide, n - at);
+      for (size_t i = 0; one != SIZE_MAX && i < one && at + i < n; i++)
+        put_le(out + (at + i) * width, ((const uint32_t *)wide)[i], width);
+    } else {
+      one = field == 10 ? oc_field_fixed64s(&f, (uint64_t *)wide, n - at)
+                        : oc_field_varints(&f, wide, n - at);
+      for (size_t i = 0; one != SIZE_MAX && i < one && at + i < n; i++)
+        put_le(out + (at + i) * width, (uint64_t)wide[i], width);
+    }
+    if (one == SIZE_MAX)
+      return false;
+    at += one;
+  }
+  return at == n;
+}
+
+static const struct oc_value *typed(struct onnx_import *im, const struct onnx_tensor *t,
+                                    struct oc_value *v, uint64_t n)
+{
+  uint32_t field = typed_field(v->dtype);
+  bool complex = v->dtype == OC_DT_C64 || v->dtype == OC_DT_C128;
+  uint64_t numbers = complex ? n * 2 : n;
+  uint64_t there = 0;
+  uint64_t bytes = 0;
+  struct oc_str run = { 0 };
+  if (oc_dtype_bits(v->dtype) < 8)
+    return bad(im, t, "elements under one byte must be raw_data");
+  if (!count_typed(t->body, field, &there, &run))
+    return bad(im, t, "its numbers are malformed");
+  if (there != numbers || !oc_dtype_bytes(v->dtype, n, &bytes))
+    return bad(im, t, "its shape and the number of its elements differ");
+  v->len = (size_t)bytes;
+  if (run.p && run.len == bytes) {
+    v->data = (const uint8_t *)run.p;
+    v->mapped = true;
+    return v;
+  }
+  uint8_t *copy = oc_arena_alloc(im->arena, (size_t)bytes);
+  if (!copy)
+    return NULL;
+  v->data = copy;
+  if (!gather(t->body, field, copy, (size_t)numbers, numbers ? bytes / numbers : 1))
+    return bad(im, t, "its numbers are malformed");
+  return v;
+}
+
+static const struct oc_value *external(struct onnx_import *im,
+                                       const struct onnx_tensor *t, struct oc_value *v,
+                                       uint64_t bytes)
+{
+  const struct oc_import_file *file = NULL;
+  for (size_t i = 0; i < im->opt->n_files && !file; i++)
+    if (strcmp(im->opt->files[i].name, t->location) == 0)
+      file = &im->opt->files[i];
+  if (!file) {
+    onnx_tell(im, OC_FINDING_EXTERNAL_MISSING, t->location, "tensor", t->name, NULL,
+              NULL);
+    return NULL;
+  }
+  uint64_t rest = t->offset <= file->len ? file->len - t->offset : 0;
+  if (t->offset > file->len || (t->has_length && t->length > rest) || bytes > rest) {
+    onnx_tell(im, OC_FINDING_EXTERNAL_RANGE, t->location, "tensor", t->name, NULL, NULL);
+    return NULL;
+  }
+  if (t->has_length && t->length != bytes)
+    return bad(im, t, "its external data has another length than its shape asks for");
+  v->data = file->data + t->offset;
+  v->len = (size_t)bytes;
+  v->mapped = true;
+  return v;
+}
+
+static const struct oc_value *raw(struct onnx_import *im, const struct onnx_tensor *t,
+                                  struct oc_value *v, uint64_t bytes)
+{
+  if (t->raw.len != bytes)
+    return bad(im, t, "its shape and the length of its data differ");
+  v->data = (const uint8_t *)(bytes ? t->raw.p : "");
+  v->len = (size_t)bytes;
+  v->mapped = bytes != 0;
+  return v;
+}
+
+const struct oc_value *onnx_value(struct onnx_import *im, const struct onnx_tensor *t)
+{
+  struct oc_value *v = OC_NEW(im->arena, struct oc_value);
+  uint64_t n = 0, bytes = 0;
+  if (!v)
+    return NULL;
+  v->dtype = onnx_dtype(t->elem_type);
+  if (v->dtype == OC_DT_UNDEFINED)
+    return bad(im, t, "its element type has no counterpart");
+  for (size_t i = 0; i < t->n_dims; i++)
+    if (t->dims[i] < 0)
+      return bad(im, t, "a dim is negative");
+  if (t->n_dims > OC_MAX_RANK)
+    return bad(im, t, "it has more dims than any tensor");
+  v->shape = oc_shape_of(im->arena, t->dims, t->n_dims);
+  if (!oc_shape_elements(v->shape, &n))
+    return im->arena->failed ? NULL : bad(im, t, "the number of its elements overflows");
+  v->data = (const uint8_t *)"";
+  if (v->dtype == OC_DT_STRING)
+    return v; /* texts have no place in an .om; the shape is what counts */
+  if (!oc_dtype_bytes(v->dtype, n, &bytes) || bytes > SIZE_MAX)
+    return bad(im, t, "the number of its elements overflows");
+  if (t->location)
+    return external(im, t, v, bytes);
+  if (t->has_raw)
+    return raw(im, t, v, bytes);
+  if (n == 0)
+    return v;
+  return typed(im, t, v, n);
+}
