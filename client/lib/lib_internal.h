@@ -38,7 +38,8 @@ struct omcc {
   uint32_t timeout_ms;
   uint32_t peer_pid, peer_uid;
   char *peer_build;
-  bool started; /* by this connection */
+  bool started;   /* by this connection */
+  bool delivered; /* this dispatch finished something */
   uint64_t next_id;
   struct omcc_job *jobs; /* newest first */
   struct omcc_question_state question;

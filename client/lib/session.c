@@ -120,6 +120,7 @@ static int on_finished(struct omcc_job *job, const Omcc__V1__Finished *m,
   if (rc < 0)
     return rc;
   job->finished = true;
+  job->c->delivered = true;
   if (job->on.finished)
     job->on.finished(job->user, job, &job->result);
   return 0;
@@ -160,6 +161,7 @@ static int on_answer(struct omcc *c, const Omcc__V1__ToClient *m)
   }
   oc_buf_init(&out, OC_MAX_FRAME);
   rc = oc_message_pack(body, &out);
+  c->delivered = true;
   q->done = true;
   q->kind = (int)m->body_case;
   q->rc = rc;
@@ -223,6 +225,10 @@ static int broken(struct omcc *c, int rc, const struct oc_error *e,
 {
   oc_channel_free(c->channel);
   c->channel = NULL;
+  /* A daemon may answer and leave at once: the answer counts, the next call tells the
+   * rest. */
+  if (c->delivered)
+    return 0;
   if (rc == OC_E_CLOSED || rc == OC_E_IO)
     return omcc_fail(err, OMCC_E_CLOSED, OMCC_DAEMON, "the daemon went away");
   return omcc_fail_from(err, OMCC_DAEMON, e);
@@ -253,6 +259,7 @@ int omcc_dispatch(struct omcc *c, struct omcc_error *err)
 
   if (!c->channel)
     return omcc_fail(err, OMCC_E_CLOSED, OMCC_DAEMON, "the daemon went away");
+  c->delivered = false;
   /* A failed flush is no reason to stop: what the daemon said last may still be here. */
   flushed = oc_channel_wants_write(c->channel) ? oc_channel_flush(c->channel, &e) : 1;
   do {
