@@ -14,7 +14,7 @@ static const char *const heads[N_COLUMNS] = {
   "OP", "TYPE", "ORIG", "WANT", "GETS", "RULE"
 };
 /* No column is cut below this. */
-static const size_t least[N_COLUMNS] = { 16, 10, 4, 4, 4, 20 };
+static const size_t least[N_COLUMNS] = { 16, 10, 4, 4, 4, 24 };
 static const unsigned order[] = { RULE, NAME, TYPE };
 
 struct table {
