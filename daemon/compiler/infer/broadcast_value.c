@@ -104,8 +104,10 @@ static bool divide(enum binary what, int64_t a, int64_t b, int64_t *ret)
   switch (what) {
   case DIV: *ret = a / b; return true;
   case FLOOR_DIV: *ret = a / b - (a % b != 0 && (a < 0) != (b < 0)); return true;
-  /* ONNX Mod without fmod takes the divisor's sign. */
-  default: *ret = floor_mod(a, b); return true;
+  case FLOOR_MOD: *ret = floor_mod(a, b); return true;
+  /* Which sign the rest has depends on who wrote the op: only the plain case is followed.
+   */
+  default: *ret = floor_mod(a, b); return (a < 0) == (b < 0);
   }
 }
 

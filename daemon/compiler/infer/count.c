@@ -145,6 +145,23 @@ static void nonzero_value(struct infer *in, struct oc_op *op)
   infer_store(in, op, 0, y);
 }
 
+/* Along an axis (an attribute that importers keep) whole slices are compared. */
+static void unique_slices(struct infer *in, struct oc_op *op, enum oc_dtype index)
+{
+  int64_t dims[OC_MAX_RANK];
+  uint32_t rank = 0;
+  uint32_t axis = 0;
+  int64_t n = infer_fresh(in);
+
+  if (!infer_dims(in, op, 0, dims, &rank) ||
+      !infer_axis(in, op, infer_int_attr(op, "axis", 0), rank, &axis))
+    return;
+  infer_set_dims(in, op, 1, index, &dims[axis], 1);
+  infer_set_dims(in, op, 2, index, &n, 1);
+  dims[axis] = n;
+  infer_set_dims(in, op, 0, infer_dtype(op, 0), dims, rank);
+}
+
 /* How many different values a vector holds is open; the rest follows from it. */
 static void unique_shape(struct infer *in, struct oc_op *op)
 {
@@ -153,6 +170,10 @@ static void unique_shape(struct infer *in, struct oc_op *op)
   int64_t all = OC_DIM_UNKNOWN;
   struct oc_shape s = infer_shape(op, 0);
 
+  if (oc_attr_find(op, "axis")) {
+    unique_slices(in, op, index);
+    return;
+  }
   if (s.known_rank && s.rank <= OC_MAX_RANK)
     all = infer_product(in, s.dims, 0, s.rank);
   infer_set_dims(in, op, 0, infer_dtype(op, 0), &n, 1);

@@ -93,6 +93,15 @@ static void entropy_loss(struct infer *in, struct oc_op *op)
   infer_set(in, op, 1, infer_dtype(op, 0), infer_shape(op, 0));
 }
 
+/* NLLLoss: the labels' shape, or one number and the weights' sum. */
+static void nll_loss(struct infer *in, struct oc_op *op)
+{
+  bool none = oc_str_is(oc_attr_string(op, "reduction", "mean"), "none");
+
+  infer_set(in, op, 0, infer_dtype(op, 0), none ? infer_shape(op, 1) : oc_shape_scalar());
+  infer_set(in, op, 1, infer_dtype(op, 0), oc_shape_scalar());
+}
+
 /* The TensorFlow pair: a loss per row and the gradient. */
 static void entropy_logits(struct infer *in, struct oc_op *op)
 {
@@ -134,6 +143,7 @@ const struct infer_rule infer_normalise_rules[] = {
   { .type = "GroupNormSilu", .shape = group_norm },
   { .type = "L2Loss", .shape = scalar },
   { .type = "SoftmaxCrossEntropyLoss", .shape = entropy_loss },
+  { .type = "NLLLoss", .shape = nll_loss },
   { .type = "SoftmaxCrossEntropyWithLogits", .shape = entropy_logits },
   { .type = "SparseSoftmaxCrossEntropyWithLogits", .shape = entropy_logits },
   { .type = NULL },

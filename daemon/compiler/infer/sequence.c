@@ -86,6 +86,29 @@ static void at_shape(struct infer *in, struct oc_op *op)
   infer_set(in, op, 0, e.dtype, e.shape);
 }
 
+/* Size along `axis` of all elements joined (or their number, for a new axis). */
+static int64_t joined_size(struct infer *in, const struct oc_op *op, bool new_axis,
+                           uint32_t axis)
+{
+  const struct oc_op *from = op->inputs[0].from;
+  int64_t sum = 0;
+
+  if (from && oc_op_is(from, "SplitToSequence") && !new_axis &&
+      infer_int_attr(from, "axis", 0) == (int64_t)axis &&
+      infer_bool_attr(from, "keepdims", true))
+    return infer_dim(from, 0, axis);
+  if (!from || !oc_op_is(from, "SequenceConstruct"))
+    return infer_fresh(in);
+  if (new_axis)
+    return from->n_inputs;
+  for (uint32_t i = 0; i < from->n_inputs; i++) {
+    int64_t d = infer_dim(from, i, axis);
+
+    sum = infer_add(in, sum, d == OC_DIM_UNKNOWN ? infer_fresh(in) : d);
+  }
+  return sum;
+}
+
 static void concat_shape(struct infer *in, struct oc_op *op)
 {
   struct element e = element_of(in, op);
@@ -103,7 +126,7 @@ static void concat_shape(struct infer *in, struct oc_op *op)
     return;
   for (uint32_t i = 0, from = 0; i < rank; i++)
     dims[i] = new_axis && i == axis ? OC_DIM_UNKNOWN : e.shape.dims[from++];
-  dims[axis] = infer_fresh(in);
+  dims[axis] = joined_size(in, op, new_axis, axis);
   infer_set_dims(in, op, 0, e.dtype, dims, rank);
 }
 
