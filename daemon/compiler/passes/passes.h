@@ -7,8 +7,9 @@
  * that a pattern pass makes out of several ("fusing"); removal of an op that does nothing
  * does not carry it.
  *
- * Two stages: OC_STAGE_PARSED runs before inference and needs no shapes, OC_STAGE_INFERRED
- * runs behind it; after the latter call oc_infer_again() when oc_passes_run() says so. */
+ * Two stages: OC_STAGE_PARSED runs before inference and needs no shapes,
+ * OC_STAGE_INFERRED runs behind it; after the latter call oc_infer_again() when
+ * oc_passes_run() says so. */
 #ifndef OC_PASSES_PASSES_H
 #define OC_PASSES_PASSES_H
 
@@ -56,7 +57,8 @@ bool oc_pass_by_name(const char *name, enum oc_pass *ret);
 struct oc_pass_note {
   enum oc_pass pass;
   const char *op;   /* the op that was changed or removed */
-  const char *what; /* "removed, 'conv1' hands on its result", "GlobalAveragePool -> ReduceMean" */
+  const char *what; /* "removed, 'conv1' hands on its result", "GlobalAveragePool ->
+                       ReduceMean" */
 };
 struct oc_pass_log {
   struct oc_pass_note *items;
@@ -72,10 +74,11 @@ struct oc_pass_options {
 };
 
 /* Runs the passes of one stage that are on, in the order of enum oc_pass. `optable` and
- * `soc` serve the retype pass (NULL: it is skipped). `log` may be NULL. Returns the number
- * of changes, OC_E_NOMEM, or OC_E_ARG when the table does not know the SoC. */
-int oc_passes_run(struct oc_graph *g, enum oc_stage stage, const struct oc_optable *optable,
-                  const char *soc, const struct oc_pass_options *options,
-                  struct oc_pass_log *log, struct oc_findings *findings, struct oc_error *err);
+ * `soc` serve the retype pass (NULL: it is skipped). `log` may be NULL. Returns the
+ * number of changes, OC_E_NOMEM, or OC_E_ARG when the table does not know the SoC. */
+int oc_passes_run(struct oc_graph *g, enum oc_stage stage,
+                  const struct oc_optable *optable, const char *soc,
+                  const struct oc_pass_options *options, struct oc_pass_log *log,
+                  struct oc_findings *findings, struct oc_error *err);
 
 #endif
