@@ -39,118 +39,6 @@ static int open_file(struct cli *cli, const char *path, int *ret_fd,
   return 0;
 }
 
-static void put_dims(struct oc_json_writer *w, const int64_t *dims, uint32_t rank)
-{
-  oc_json_begin_array(w, "dims");
-  for (uint32_t i = 0; i < rank; i++)
-    oc_json_put_i64(w, NULL, dims[i]);
-  oc_json_end_array(w);
-}
-
-static void put_io(struct oc_json_writer *w, const char *key, const struct oc_om_io *io,
-                   size_t n)
-{
-  oc_json_begin_array(w, key);
-  for (size_t i = 0; i < n; i++) {
-    oc_json_begin_object(w, NULL);
-    oc_json_put_string(w, "name", io[i].name);
-    oc_json_put_string(w, "dtype", oc_dtype_name(io[i].dtype));
-    put_dims(w, io[i].dims, io[i].rank);
-    oc_json_put_u64(w, "bytes", io[i].bytes);
-    oc_json_end_object(w);
-  }
-  oc_json_end_array(w);
-}
-
-static void put_tensor(struct oc_json_writer *w, struct oc_str name,
-                       const struct oc_om_desc *d)
-{
-  oc_json_begin_object(w, NULL);
-  oc_json_put_str(w, "name", name);
-  oc_json_put_string(w, "dtype", oc_dtype_name(d->dtype));
-  oc_json_put_string(w, "origin_dtype", oc_dtype_name(oc_om_desc_origin_dtype(d)));
-  put_dims(w, d->dims, d->rank);
-  oc_json_put_str(w, "format", d->layout);
-  oc_json_end_object(w);
-}
-
-static void put_strings(struct oc_json_writer *w, const char *key, const struct oc_str *s,
-                        size_t n)
-{
-  oc_json_begin_array(w, key);
-  for (size_t i = 0; i < n; i++)
-    oc_json_put_str(w, NULL, s[i]);
-  oc_json_end_array(w);
-}
-
-static void put_op(struct oc_json_writer *w, const struct oc_om_op *op)
-{
-  oc_json_begin_object(w, NULL);
-  oc_json_put_str(w, "name", op->name);
-  oc_json_put_str(w, "type", op->type);
-  oc_json_begin_array(w, "inputs");
-  for (uint32_t i = 0; i < op->n_input_descs; i++)
-    put_tensor(w, oc_om_op_input_name(op, i), &op->input_descs[i]);
-  oc_json_end_array(w);
-  oc_json_begin_array(w, "outputs");
-  for (uint32_t i = 0; i < op->n_output_descs; i++)
-    put_tensor(w, oc_om_op_output_name(op, i), &op->output_descs[i]);
-  oc_json_end_array(w);
-  put_strings(w, "links", op->inputs, op->n_inputs);
-  for (uint32_t i = 0; i < op->n_attrs; i++)
-    if (oc_str_is(op->attrs[i].name, "_datadump_original_op_names") &&
-        op->attrs[i].kind == OC_OM_ATTR_STRINGS)
-      put_strings(w, "origin_names", op->attrs[i].u.strings, op->attrs[i].n);
-  oc_json_end_object(w);
-}
-
-static void put_view(struct oc_json_writer *w, const struct oc_om_view *v)
-{
-  oc_json_begin_object(w, NULL);
-  oc_json_put_str(w, "name", v->def->name);
-  oc_json_put_str(w, "soc_version",
-                  oc_om_attr_str(v->def->attrs, v->def->n_attrs, "soc_version"));
-  oc_json_put_str(w, "command_line",
-                  oc_om_attr_str(v->def->attrs, v->def->n_attrs, "atc_cmdline"));
-  put_io(w, "inputs", v->inputs, v->n_inputs);
-  put_io(w, "outputs", v->outputs, v->n_outputs);
-  oc_json_put_i64(w, "memory_size",
-                  oc_om_attr_int(v->def->attrs, v->def->n_attrs, "memory_size", -1));
-  oc_json_put_i64(w, "weight_size",
-                  oc_om_attr_int(v->def->attrs, v->def->n_attrs, "weight_size", -1));
-  oc_json_put_u64(w, "kernels", v->tasks.n_kernels);
-  oc_json_put_u64(w, "kernels_absent", v->tasks.n_absent);
-  oc_json_begin_array(w, "graphs");
-  for (uint32_t g = 0; g < v->def->n_graphs; g++) {
-    oc_json_begin_object(w, NULL);
-    oc_json_put_str(w, "name", v->def->graphs[g].name);
-    oc_json_begin_array(w, "ops");
-    for (uint32_t i = 0; i < v->def->graphs[g].n_ops; i++)
-      put_op(w, &v->def->graphs[g].ops[i]);
-    oc_json_end_array(w);
-    oc_json_end_object(w);
-  }
-  oc_json_end_array(w);
-  oc_json_end_object(w);
-}
-
-static void put_parts(struct oc_json_writer *w, const struct oc_om_file *f)
-{
-  oc_json_begin_array(w, "partitions");
-  for (uint32_t m = 0; m < f->n_models; m++)
-    for (uint32_t i = 0; i < f->models[m].n_parts; i++) {
-      const struct oc_om_part *p = &f->models[m].parts[i];
-
-      oc_json_begin_object(w, NULL);
-      oc_json_put_string(w, "type", oc_om_part_name(p->type));
-      oc_json_put_u64(w, "number", p->type);
-      oc_json_put_u64(w, "at", p->at);
-      oc_json_put_u64(w, "size", p->size);
-      oc_json_end_object(w);
-    }
-  oc_json_end_array(w);
-}
-
 static void show_json(struct cli *cli, const char *path, const struct oc_om_info *info)
 {
   struct oc_json_writer w;
@@ -160,16 +48,8 @@ static void show_json(struct cli *cli, const char *path, const struct oc_om_info
   oc_json_writer_init(&w, &text, true);
   oc_render_json_begin(&w, SCHEMA, 0, "ok", "", &cli->findings, NULL);
   oc_json_put_string(&w, "file", path);
-  oc_json_put_u64(&w, "size", info->file->source.size);
-  oc_json_put_string(&w, "name", info->file->header.name);
   oc_json_put_string(&w, "backend", info->builtin ? "builtin" : "atc");
-  oc_json_put_bool(&w, "device_ready", info->device_ready);
-  oc_json_put_string(&w, "user_info", info->file->header.userdefineinfo);
-  put_parts(&w, info->file);
-  oc_json_begin_array(&w, "models");
-  for (uint32_t i = 0; i < info->n_views; i++)
-    put_view(&w, &info->views[i]);
-  oc_json_end_array(&w);
+  oc_om_write_json(info, &w);
   oc_render_json_end(&w);
   oc_buf_putc(&text, '\n');
   cli_out(STDOUT_FILENO, &text);
