@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
+#include "om/om.h"
 
 #define SCHEMA "omcc.compile/1"
 /* Jobs run under this neutral name; members are called after it. */
@@ -50,7 +51,11 @@ static int place_all(struct cli_job *j, struct placed *ret)
   struct cli *cli = j->cli;
   struct omcc_place_options options = { .size = sizeof(options),
                                         .link = oc_flags_true(&cli->flags, "link") };
+  const char *output = oc_flags_get(&cli->flags, "output");
+  bool relabel = oc_flags_true(&cli->flags, "relabel");
+  char label[OC_OM_NAME_SIZE];
 
+  oc_om_label_of(output ? output : NEUTRAL, label);
   for (size_t i = 0; i < j->result->n_members; i++) {
     const struct omcc_member *m = &j->result->members[i];
     bool artifact = !strcmp(m->kind, "artifact");
@@ -60,6 +65,7 @@ static int place_all(struct cli_job *j, struct placed *ret)
 
     if (!path)
       continue;
+    options.label = artifact && relabel ? label : NULL;
     if (omcc_place(j->c, m, path, &options, &how, &err) < 0)
       return cli_fail(cli, SCHEMA, &err);
     if (artifact && !ret->artifact) {

@@ -218,11 +218,12 @@ const char *omcc_job_list(const struct omcc_job *job, const char *flag, size_t *
 
 struct omcc_place_options {
   size_t size;
-  bool link;     /* hard link to the store's object where possible */
-  uint32_t mode; /* permission bits, 0: 0600 */
+  bool link;         /* hard link to the store's object where possible */
+  uint32_t mode;     /* permission bits, 0: 0600 */
+  const char *label; /* name to put into an .om (--relabel), NULL: bytes as they are */
 };
 struct omcc_placed {
-  const char *how;        /* link, reflink, copy */
+  const char *how;        /* link, reflink, copy, relabelled */
   char link_refused[160]; /* why --link fell back to a copy, "" otherwise */
 };
 /* Puts one member at `path`: complete or not at all. Missing directories are made. */

@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "lib/lib_internal.h"
+#include "om/om.h"
 
 #define DEFAULT_MODE 0600
 #define CHUNK        ((size_t)64 << 20)
@@ -112,7 +113,7 @@ static int named_temp(struct target *t)
 
 static int open_target(struct target *t, uint32_t mode, struct omcc_error *err)
 {
-  t->fd = open(t->dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  t->fd = open(t->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
   if (t->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ||
                     errno == ENOENT || errno == ENOSYS))
     t->fd = named_temp(t);
@@ -230,11 +231,37 @@ static int try_link(const struct omcc *c, const struct omcc_member *m, struct ta
   return -1;
 }
 
+static int relabel(const struct omcc_member *m, int out, const char *label,
+                   struct omcc_error *err)
+{
+  struct oc_error e = { 0 };
+  struct oc_om_source source = oc_om_source_bytes(m->data, (size_t)m->bytes);
+  int rc = m->fd >= 0 ? oc_om_source_fd(m->fd, &source, &e) : 0;
+
+  if (!rc)
+    rc = oc_om_relabel(source, out, label, NULL, &e);
+  return rc < 0 ? omcc_fail_from(err, OMCC_ENVIRONMENT, &e) : 0;
+}
+
+static int fill(const struct omcc_member *m, struct target *t, const char *label,
+                struct omcc_placed *ret, struct omcc_error *err)
+{
+  if (label) {
+    ret->how = "relabelled";
+    return relabel(m, t->fd, label, err);
+  }
+  if (m->fd < 0 ? write_inline(t->fd, m->data, m->bytes)
+                : copy_fd(m->fd, t->fd, m->bytes, &ret->how))
+    return not_writable(t->path, errno, err);
+  return 0;
+}
+
 int omcc_place(const struct omcc *c, const struct omcc_member *m, const char *path,
                const struct omcc_place_options *options, struct omcc_placed *ret,
                struct omcc_error *err)
 {
   uint32_t mode = options && options->mode ? options->mode : DEFAULT_MODE;
+  const char *label = options ? options->label : NULL;
   struct target t;
   int rc = split(path, &t, err);
 
@@ -243,16 +270,17 @@ int omcc_place(const struct omcc *c, const struct omcc_member *m, const char *pa
     rc = make_dirs(t.dir, path, err);
   if (rc < 0)
     return rc;
-  if (options && options->link && !try_link(c, m, &t, ret)) {
+  if (options && options->link && label)
+    snprintf(ret->link_refused, sizeof(ret->link_refused),
+             "a file with a name of its own is a copy");
+  else if (options && options->link && !try_link(c, m, &t, ret)) {
     ret->how = "link";
     return 0;
   }
   t.temp[0] = '\0';
   rc = open_target(&t, mode, err);
-  if (!rc && m->fd < 0 && write_inline(t.fd, m->data, m->bytes))
-    rc = not_writable(path, errno, err);
-  if (!rc && m->fd >= 0 && copy_fd(m->fd, t.fd, m->bytes, &ret->how))
-    rc = not_writable(path, errno, err);
+  if (!rc)
+    rc = fill(m, &t, label, ret, err);
   if (!rc && name_file(&t, t.fd))
     rc = not_writable(path, errno, err);
   if (!rc)
