@@ -37,7 +37,7 @@ static void producer_candidates(const struct oc_run *r, const struct oc_op *from
 static void collect(const struct oc_run *r, const struct oc_op_info *n,
                     struct candidates *cs)
 {
-  if (n->op->keep)
+  if (n->op->keep && n->op->keep_entry)
     candidate(cs, (struct oc_cite){ 'k', n->op->keep_entry });
   if (n->custom)
     candidate(cs, (struct oc_cite){ 'c', n->custom_entry });
