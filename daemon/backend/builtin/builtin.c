@@ -16,6 +16,7 @@ int oc_builtin_plan(struct oc_graph *graph, const struct oc_builtin_options *opt
   struct oc_emit_options emit = {
     .label = opt->label,
     .soc = opt->soc,
+    .arch_type = opt->arch_type,
     .cmdline = opt->cmdline,
     .precision_mode = opt->precision_mode,
     .output_names = opt->output_names,

@@ -20,8 +20,9 @@ struct oc_builtin;
 struct oc_builtin_options {
   const char *label; /* neutral name inside the file; NULL: "model" */
   const char *soc;
-  const char *precision_mode;      /* effective mode as the vendor spells it */
-  const char *cmdline;             /* recorded command line; NULL: a neutral one */
+  int arch_type;              /* number of its architecture, 0 or less when unknown */
+  const char *precision_mode; /* effective mode as the vendor spells it */
+  const char *cmdline;        /* recorded command line; NULL: a neutral one */
   const char *const *output_names; /* see emit.h */
   size_t n_output_names;
   int (*digest)(void *ctx, const void *p, size_t len, uint8_t ret[32]); /* see emit.h */

@@ -37,9 +37,10 @@ struct oc_graph;
 typedef int (*oc_emit_digest_fn)(void *ctx, const void *p, size_t len, uint8_t ret[32]);
 
 struct oc_emit_options {
-  const char *label;          /* model name inside the file, "model" when NULL */
-  const char *soc;            /* exact string, such as "Ascend310P3" */
-  const char *cmdline;        /* atc_cmdline; a neutral one when NULL */
+  const char *label;   /* model name inside the file, "model" when NULL */
+  const char *soc;     /* exact string, such as "Ascend310P3" */
+  int arch_type;       /* number of the chip's architecture, 0 or less: not written */
+  const char *cmdline; /* atc_cmdline; a neutral one when NULL */
   const char *precision_mode; /* recorded in the graph's attributes; NULL: not recorded */
   /* The model's own names of its outputs, in order; NULL: names of NetOutput's inputs. */
   const char *const *output_names;

@@ -137,8 +137,6 @@ bool emit_model_attrs(struct oc_emit_plan *p, struct oc_om_def *def);
 /* Name of output `i` of the model: "<op>:<index>:<tensor>". */
 const char *emit_output_name(struct oc_emit_plan *p, const struct emit_op *net_output,
                              uint32_t i);
-/* "5"; NULL for a chip without one. */
-const char *emit_arch_type(const char *soc);
 /* inout.c, tasks.c */
 int emit_inout(struct oc_emit_plan *p, struct oc_error *err);
 int emit_tasks(struct oc_emit_plan *p, struct oc_error *err);

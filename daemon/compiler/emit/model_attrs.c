@@ -104,13 +104,12 @@ static void add_output_names(struct oc_emit_plan *p, struct emit_attrs *l)
 bool emit_model_attrs(struct oc_emit_plan *p, struct oc_om_def *def)
 {
   struct emit_attrs l = { .arena = &p->arena };
-  const char *arch = emit_arch_type(p->opt.soc);
 
   add_text(&l, "atc_version", "omcc " OMCC_VERSION);
   add_text(&l, "atc_cmdline", cmdline(p));
   add_text(&l, "soc_version", p->opt.soc);
-  if (arch)
-    add_text(&l, "arch_type", arch);
+  if (p->opt.arch_type > 0)
+    add_text(&l, "arch_type", oc_arena_printf(&p->arena, "%d", p->opt.arch_type));
   add_text(&l, "framework_type", framework(p->graphs[0].graph));
   add_text(&l, "target_type", "omcc builtin");
   add_number(&l, "memory_size", p->stats.memory_size);

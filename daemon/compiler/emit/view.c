@@ -185,7 +185,8 @@ static int view_graph(struct oc_emit_plan *p, struct emit_graph *g, struct oc_er
   struct oc_graph *src = g->graph;
   const char *cycle = NULL;
   if (oc_graph_sort(src, &cycle) < 0)
-    return oc_error_set(err, OC_E_FORMAT, "'%s' depends on itself", cycle ? cycle : src->name);
+    return oc_error_set(err, OC_E_FORMAT, "'%s' depends on itself",
+                        cycle ? cycle : src->name);
   struct readers **by_mark = OC_NEW_N(&p->arena, struct readers *, src->n_ops);
 
   g->ops = OC_NEW_N(&p->arena, struct emit_op *, src->n_ops);

@@ -29,7 +29,7 @@ static void teardown(void)
   oc_arena_clear(&arena);
 }
 
-static const struct oc_emit_options plain = { .soc = "Ascend310P3" };
+static const struct oc_emit_options plain = { .soc = "Ascend310P3", .arch_type = 1 };
 
 static struct oc_emit_plan *prepare(struct oc_graph *g, const struct oc_emit_options *opt)
 {
