@@ -50,6 +50,7 @@ int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
   options.label =
       job->request->label && job->request->label[0] ? job->request->label : "model";
   options.soc = job->soc->name;
+  options.arch_type = job->soc->arch_type;
   options.precision_mode = oc_mode_name(job->precision->mode.mode);
   name_outputs(job, &options);
   int r = oc_builtin_plan(job->graph, &options, &job->findings, &job->output, err);

@@ -1,8 +1,9 @@
 /* omcc-worker: started by omccd only, with its socket on descriptor 3. Reads no argument
  * but --version, no environment, no configuration. */
-#include "worker/worker_internal.h"
+#include "worker/worker.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -31,5 +32,5 @@ int main(int argc, char **argv)
   /* The daemon's end of the socket closes when it dies; the signal covers a daemon that
    * is killed while a child of ours still holds nothing of it. */
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  return oc_zygote_run(OC_WORKER_FD);
+  return oc_worker_serve(OC_WORKER_FD);
 }

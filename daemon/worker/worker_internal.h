@@ -23,15 +23,6 @@ struct oc_builtin;
 struct oc_precision_result;
 struct oc_soc;
 
-/* The descriptor on which the daemon speaks to the zygote. */
-#define OC_WORKER_FD 3
-
-/* ---- the zygote (zygote.c) ---- */
-
-/* Serves the daemon until it goes away. Returns the exit status. In a forked child it
- * does not return: the child exits. */
-int oc_zygote_run(int fd);
-
 /* ---- the sandbox (sandbox.c) ---- */
 
 /* What a child does before it reads the first byte of a job: dies with the zygote,

@@ -4,6 +4,7 @@
  * gets one end of a socket pair; the other end goes to the daemon in a Child frame, which
  * from then on speaks to the child alone. The zygote ends when the daemon's end closes,
  * and every child ends with the zygote (sandbox.c). */
+#include "worker/worker.h"
 #include "worker/worker_internal.h"
 
 #include <errno.h>
@@ -239,7 +240,7 @@ static int serve(struct zygote *z, struct oc_error *err)
   }
 }
 
-int oc_zygote_run(int fd)
+int oc_worker_serve(int fd)
 {
   struct zygote z = { .signal_fd = -1 };
   struct oc_error err = { 0 };
