@@ -27,8 +27,8 @@ struct onnx_import {
   struct oc_arena *arena;
   struct oc_findings *findings;
   struct onnx_model *model;
-  int64_t opset;             /* of the standard domain */
-  uint64_t n_expanded;       /* k of the next node of an expansion */
+  int64_t opset;       /* of the standard domain */
+  uint64_t n_expanded; /* k of the next node of an expansion */
   uint32_t n_told[OC_FINDING_COUNT];
   struct oc_map op_names;    /* final op name -> op */
   struct oc_map told;        /* "<finding>:<op type>" already reported */
@@ -59,6 +59,7 @@ struct onnx_scope {
   struct oc_map constants; /* tensor -> const struct oc_value */
   struct oc_map infos;     /* tensor -> const struct onnx_value_info */
   struct oc_map used;      /* tensors that something reads; filled at need */
+  struct oc_map alike; /* tensor -> name of one with the same dims (quantised, cast...) */
   struct onnx_link *links;
   struct onnx_link **last_link;
   struct oc_op *net_output;
@@ -167,6 +168,9 @@ void onnx_refuse(struct onnx_cx *cx, const char *why);
 /* Translated, but the vendor's parser would refuse or ignore something: a warning, once
  * per op type. */
 void onnx_differs(struct onnx_cx *cx, const char *what);
+
+/* Says that the node's first output has the dims of its first input, where that is so. */
+int onnx_note_alike(struct onnx_scope *sc, const struct onnx_node *node);
 
 /* --- values (tensor.c) --- */
 enum oc_dtype onnx_dtype(int64_t elem_type); /* UNDEFINED when there is no counterpart */

@@ -52,6 +52,10 @@ static int check_opset(struct onnx_import *im)
   for (size_t i = 0; i < m->n_opsets; i++)
     if (m->opsets[i].domain[0] == '\0')
       im->opset = m->opsets[i].version;
+  if (m->n_opsets == 0 && m->ir_version < 3)
+    im->opset = 1; /* what the format says of files that old */
+  if (im->opset == 0 && m->n_opsets > 0)
+    return OC_OK; /* only operators of other domains; a standard one will not be found */
   if (im->opset <= 0)
     return onnx_malformed(&im->rd, im->rd.base, "it does not say which opset it uses");
   (void)snprintf(version, sizeof(version), "%lld", (long long)im->opset);

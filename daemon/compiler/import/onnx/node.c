@@ -121,37 +121,62 @@ const struct oc_value *onnx_const(const struct onnx_cx *cx, uint32_t input)
   return oc_map_gets(&cx->sc->constants, cx->node->inputs[input]);
 }
 
-static const struct onnx_value_info *info_of(const struct onnx_cx *cx, uint32_t input)
+int onnx_note_alike(struct onnx_scope *sc, const struct onnx_node *node)
 {
-  return onnx_has(cx, input) ? oc_map_gets(&cx->sc->infos, cx->node->inputs[input])
-                             : NULL;
+  static const char *const types[] = {
+    "QuantizeLinear", "DequantizeLinear", "Cast", "Identity", "Relu",
+    "Clip",           "Sigmoid",          "Tanh",
+  };
+  for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+    if (strcmp(node->op_type, types[i]) == 0 && node->n_inputs && node->n_outputs)
+      return oc_map_puts(&sc->alike, node->outputs[0], (void *)node->inputs[0]);
+  return 0;
+}
+
+/* What the model says of a tensor's dims, directly or through ops that keep them. */
+struct known {
+  const struct oc_value *value;
+  const struct onnx_value_info *info;
+};
+
+static struct known find_known(const struct onnx_cx *cx, uint32_t input)
+{
+  enum { MOST_STEPS = 32 }; /* chains are short; a ring must end */
+  struct known k = { 0 };
+  const char *name = onnx_has(cx, input) ? cx->node->inputs[input] : NULL;
+  for (int step = 0; name && step < MOST_STEPS; step++) {
+    k.value = oc_map_gets(&cx->sc->constants, name);
+    k.info = oc_map_gets(&cx->sc->infos, name);
+    if (k.value || (k.info && k.info->has_shape))
+      return k;
+    name = oc_map_gets(&cx->sc->alike, name);
+  }
+  return (struct known){ 0 };
 }
 
 int64_t onnx_rank(const struct onnx_cx *cx, uint32_t input)
 {
-  const struct oc_value *v = onnx_const(cx, input);
-  if (v)
-    return v->shape.rank;
-  const struct onnx_value_info *i = info_of(cx, input);
-  return i && i->has_shape ? (int64_t)i->n_dims : -1;
+  struct known k = find_known(cx, input);
+  if (k.value)
+    return k.value->shape.rank;
+  return k.info ? (int64_t)k.info->n_dims : -1;
+}
+
+int64_t onnx_dim_of(const struct onnx_cx *cx, uint32_t input, uint32_t axis)
+{
+  struct known k = find_known(cx, input);
+  if (k.value)
+    return axis < k.value->shape.rank ? k.value->shape.dims[axis] : -1;
+  return k.info && axis < k.info->n_dims ? k.info->dims[axis].value : -1;
 }
 
 enum oc_dtype onnx_dtype_of(const struct onnx_cx *cx, uint32_t input)
 {
   const struct oc_value *v = onnx_const(cx, input);
-  if (v)
-    return v->dtype;
-  const struct onnx_value_info *i = info_of(cx, input);
+  if (v || !onnx_has(cx, input))
+    return v ? v->dtype : OC_DT_UNDEFINED;
+  const struct onnx_value_info *i = oc_map_gets(&cx->sc->infos, cx->node->inputs[input]);
   return i && i->is_tensor ? onnx_dtype(i->elem_type) : OC_DT_UNDEFINED;
-}
-
-int64_t onnx_dim_of(const struct onnx_cx *cx, uint32_t input, uint32_t axis)
-{
-  const struct oc_value *v = onnx_const(cx, input);
-  if (v)
-    return axis < v->shape.rank ? v->shape.dims[axis] : -1;
-  const struct onnx_value_info *i = info_of(cx, input);
-  return i && i->has_shape && axis < i->n_dims ? i->dims[axis].value : -1;
 }
 
 void onnx_refuse(struct onnx_cx *cx, const char *why)

@@ -111,8 +111,9 @@ static void vendor_refuses(struct onnx_cx *cx)
 {
   bool has = cx->opset >= 0 && cx->opset < 32 && (cx->rule->vendor >> cx->opset) & 1;
   const char *key = NULL;
-  if (has || cx->opset > 18)
-    return; /* a newer opset is one finding for the whole model */
+  bool outside = cx->opset < 8 || cx->opset > 18;
+  if (has || (outside && cx->rule->vendor != ONNX_V_NONE))
+    return; /* an opset that is not theirs at all is one finding for the whole model */
   key = oc_arena_printf(cx->im->arena, "vendor:%s", cx->node->op_type);
   if (!key || oc_map_has(&cx->im->told, oc_str_of(key)))
     return;
@@ -179,6 +180,8 @@ int onnx_build_nodes(struct onnx_scope *sc)
       bool constant_node = strcmp(n->op_type, "Constant") == 0 && n->domain[0] == '\0';
       if (constant_node == (round == 0))
         rc = build_node(sc, n);
+      if (!rc && round == 0)
+        rc = onnx_note_alike(sc, n);
     }
   return rc;
 }

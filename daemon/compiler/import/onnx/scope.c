@@ -39,6 +39,7 @@ void onnx_scopes_clear(struct onnx_import *im)
     oc_map_clear(&sc->constants);
     oc_map_clear(&sc->infos);
     oc_map_clear(&sc->used);
+    oc_map_clear(&sc->alike);
   }
   im->scopes = NULL;
 }
