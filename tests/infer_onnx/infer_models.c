@@ -1,11 +1,12 @@
-/* infer_models [--tensors LIST] [--input_shape TEXT] [--feed FILE] MODEL...
+/* infer_models [--all yes] [--tensors LIST] [--input_shape TEXT] [--feed FILE] MODEL...
  *
  * Imports each ONNX model, infers, and prints one JSON line per model with the dtype and
  * shape of what the graph's end reads: the model's outputs, or the tensors of --tensors
  * (the same list that --out_nodes takes), which is how every intermediate tensor can be
  * asked for. Dims that are not known are null. --feed gives values for inputs, one line
  * each: name, dtype, dims with commas (- for a scalar), bytes in hex; inference then
- * follows them as if they were constants. External data is looked for beside the model.
+ * follows them as if they were constants. --all adds every output of every op, sub-graphs
+ * included. External data is looked for beside the model.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -29,6 +30,7 @@ struct settings {
   const char *tensors;
   const char *input_shape;
   const char *feed;
+  bool all;
 };
 
 static const uint8_t *map_file(const char *path, size_t *ret_len)
@@ -197,6 +199,41 @@ static void put_outputs(struct oc_json_writer *w, const struct oc_graph *g)
   oc_json_end_array(w);
 }
 
+static void put_graph(struct oc_json_writer *w, const struct oc_graph *g)
+{
+  for (uint32_t i = 0; i < g->n_ops; i++) {
+    const struct oc_op *op = g->ops[i];
+
+    for (uint32_t k = 0; k < op->n_outputs; k++) {
+      oc_json_begin_object(w, NULL);
+      oc_json_put_string(w, "op", op->name);
+      oc_json_put_string(w, "type", op->type);
+      oc_json_put_u64(w, "out", k);
+      oc_json_put_string(w, "dtype", oc_dtype_name(op->outputs[k].t.dtype));
+      put_dims(w, op->outputs[k].t.shape);
+      put_integers(w, op->outputs[k].t.value);
+      oc_json_end_object(w);
+    }
+  }
+}
+
+/* Root and sub-graphs, breadth first. */
+static void put_tensors(struct oc_json_writer *w, const struct oc_graph *root)
+{
+  const struct oc_graph *list[4096];
+  size_t n = 0;
+
+  list[n++] = root;
+  oc_json_begin_array(w, "tensors");
+  for (size_t at = 0; at < n; at++) {
+    put_graph(w, list[at]);
+    for (uint32_t i = 0; i < list[at]->n_ops; i++)
+      for (uint32_t s = 0; s < list[at]->ops[i]->n_subgraphs && n < OC_COUNT(list); s++)
+        list[n++] = list[at]->ops[i]->subgraphs[s].graph;
+  }
+  oc_json_end_array(w);
+}
+
 static void put_findings(struct oc_json_writer *w, const struct oc_findings *fs)
 {
   oc_json_begin_array(w, "findings");
@@ -247,6 +284,8 @@ static void run_model(const char *path, const struct settings *set,
     oc_json_put_string(w, "error", err.msg);
   if (rc == 0)
     put_outputs(w, g);
+  if (rc == 0 && set->all)
+    put_tensors(w, g);
   put_findings(w, &findings);
   oc_json_end_object(w);
   if (import.model)
@@ -267,13 +306,15 @@ int main(int argc, char **argv)
       set.input_shape = argv[i + 1];
     else if (strcmp(argv[i], "--feed") == 0)
       set.feed = argv[i + 1];
+    else if (strcmp(argv[i], "--all") == 0)
+      set.all = strcmp(argv[i + 1], "yes") == 0;
     else
       break;
   }
   if (i >= argc) {
-    fprintf(stderr,
-            "usage: infer_models [--tensors FILE] [--input_shape TEXT] [--feed FILE] "
-            "MODEL...\n");
+    fprintf(stderr, "usage: infer_models [--all yes] [--tensors FILE] [--input_shape "
+                    "TEXT] [--feed FILE] "
+                    "MODEL...\n");
     return 2;
   }
   for (; i < argc; i++) {

@@ -119,6 +119,22 @@ bool infer_bool_attr(const struct oc_op *op, const char *name, bool other)
   return infer_int_attr(op, name, other) != 0;
 }
 
+static void report(struct infer *in, const struct oc_op *op, const char *why)
+{
+  struct infer_scope *s = in->frames[in->depth - 1].scope;
+
+  in->conflict = true;
+  if (in->depth > 1) {
+    if (!s->broken) {
+      s->broken = op;
+      s->why = oc_arena_strdup(&in->scratch, why);
+    }
+  } else if (in->findings) {
+    oc_finding_add(in->findings, OC_FINDING_SHAPE_CONFLICT, op->name, "type", op->type,
+                   "why", why, NULL);
+  }
+}
+
 void infer_conflict(struct infer *in, const struct oc_op *op, const char *fmt, ...)
 {
   char text[200];
@@ -126,12 +142,14 @@ void infer_conflict(struct infer *in, const struct oc_op *op, const char *fmt, .
 
   if (in->conflict)
     return;
-  in->conflict = true;
-  if (!in->findings)
-    return;
   va_start(ap, fmt);
   (void)vsnprintf(text, sizeof(text), fmt, ap);
   va_end(ap);
-  oc_finding_add(in->findings, OC_FINDING_SHAPE_CONFLICT, op->name, "type", op->type,
-                 "why", text, NULL);
+  report(in, op, text);
+}
+
+void infer_broken(struct infer *in, const struct infer_scope *sub)
+{
+  if (!in->conflict)
+    report(in, sub->broken, sub->why ? sub->why : "");
 }

@@ -220,29 +220,63 @@ static int64_t chosen(struct infer *in, const struct oc_op *op)
   return v[0] != 0 ? 0 : 1;
 }
 
+/* Output `k` as every branch that can run makes it. */
+static void join_branches(struct infer *in, struct oc_op *op, uint32_t k)
+{
+  const struct infer_frame *f = &in->frames[in->depth - 1];
+  const struct oc_tensor *first = NULL;
+  struct oc_shape s = oc_shape_unknown();
+
+  for (uint32_t sub = 0; sub < op->n_subgraphs; sub++) {
+    const struct oc_tensor *t = f->subs[sub]->broken ? NULL : result(op, sub, k);
+
+    if (f->subs[sub]->broken)
+      continue;
+    if (!first)
+      s = t ? t->shape : oc_shape_unknown();
+    else
+      s = t ? infer_merge(in, s, t->shape) : oc_shape_unknown();
+    if (!first)
+      first = t;
+  }
+  if (first)
+    infer_set(in, op, k, first->dtype, s);
+}
+
+/* The one branch that is left when the others cannot run; -1 when several are. */
+static int64_t only_sound(const struct infer_frame *f, const struct oc_op *op)
+{
+  int64_t only = -1;
+
+  for (uint32_t sub = 0; sub < op->n_subgraphs; sub++) {
+    if (f->subs[sub]->broken)
+      continue;
+    if (only >= 0)
+      return -1;
+    only = sub;
+  }
+  return only;
+}
+
 static void leave_branch(struct infer *in, struct oc_op *op)
 {
+  const struct infer_frame *f = &in->frames[in->depth - 1];
   int64_t only = chosen(in, op);
+  bool any = false;
 
+  for (uint32_t sub = 0; sub < op->n_subgraphs; sub++)
+    any |= !f->subs[sub]->broken;
+  if (only >= 0 ? f->subs[only]->broken != NULL : !any) {
+    infer_broken(in, f->subs[only >= 0 ? only : 0]);
+    return;
+  }
+  if (only < 0)
+    only = only_sound(f, op);
   for (uint32_t k = 0; k < op->n_outputs; k++) {
-    if (only >= 0) {
+    if (only >= 0)
       take(in, op, k, (uint32_t)only);
-      continue;
-    }
-
-    const struct oc_tensor *first = result(op, 0, k);
-
-    if (!first)
-      continue;
-
-    struct oc_shape s = first->shape;
-
-    for (uint32_t sub = 1; sub < op->n_subgraphs; sub++) {
-      const struct oc_tensor *other = result(op, sub, k);
-
-      s = other ? infer_merge(in, s, other->shape) : oc_shape_unknown();
-    }
-    infer_set(in, op, k, first->dtype, s);
+    else
+      join_branches(in, op, k);
   }
 }
 
@@ -424,7 +458,16 @@ static bool leave_while(struct infer *in, struct oc_op *op)
 
 bool infer_control_leave(struct infer *in, struct oc_op *op)
 {
-  switch (flow_of(op)) {
+  const struct infer_frame *f = &in->frames[in->depth - 1];
+  enum flow flow = flow_of(op);
+
+  for (uint32_t sub = 0; flow != FLOW_BRANCH && sub < op->n_subgraphs; sub++) {
+    if (f->subs[sub]->broken) {
+      infer_broken(in, f->subs[sub]);
+      return false;
+    }
+  }
+  switch (flow) {
   case FLOW_LOOP: return leave_loop(in, op);
   case FLOW_SCAN: return leave_scan(in, op);
   case FLOW_WHILE: return leave_while(in, op);

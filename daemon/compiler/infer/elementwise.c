@@ -111,11 +111,10 @@ static bool keeps_symbol(enum unary what)
   return what == ABSOLUTE || what == FLOOR || what == CEIL || what == ROUND;
 }
 
-static void unary_value(struct infer *in, struct oc_op *op)
+static void follow_unary(struct infer *in, struct oc_op *op, enum unary what)
 {
   const struct infer_cells *x = infer_content(in, op, 0);
   struct infer_cells *y = x ? infer_cells_new(in, op, 0) : NULL;
-  enum unary what = (enum unary)in->rule->arg;
 
   if (!y || y->real != x->real)
     return;
@@ -139,6 +138,16 @@ static void unary_value(struct infer *in, struct oc_op *op)
     y->v[i].kind = ok ? INFER_KNOWN : INFER_UNKNOWN;
   }
   infer_store(in, op, 0, y);
+}
+
+static void unary_value(struct infer *in, struct oc_op *op)
+{
+  follow_unary(in, op, (enum unary)in->rule->arg);
+}
+
+static void not_value(struct infer *in, struct oc_op *op)
+{
+  follow_unary(in, op, NOT);
 }
 
 /* ZerosLike and OnesLike: `arg` is the number. */
@@ -205,10 +214,7 @@ const struct infer_rule infer_elementwise_rules[] = {
   UNARY("Round", ROUND),
   UNARY("Rint", ROUND),
   UNARY("Sign", SIGN),
-  { .type = "LogicalNot",
-    .shape = like_first_as,
-    .value = unary_value,
-    .arg = OC_DT_BOOL },
+  { .type = "LogicalNot", .shape = like_first_as, .value = not_value, .arg = OC_DT_BOOL },
   { .type = "ZerosLike", .shape = infer_like_first, .value = constant_value, .arg = 0 },
   { .type = "OnesLike", .shape = infer_like_first, .value = constant_value, .arg = 1 },
   AS("IsInf", OC_DT_BOOL),

@@ -72,19 +72,20 @@ static enum oc_dtype first_dtype(const struct oc_op *op)
   return OC_DT_UNDEFINED;
 }
 
-/* What an op starts from: an op that says nothing has unknown shapes and, unless the
- * importer said more, the dtype of its first input. */
-static void reset_outputs(struct oc_op *op)
+/* What an op starts from: unknown shapes and the dtype of its first input. Of types that
+ * are not known here, what the importer found in the model stays. */
+static void reset_outputs(struct oc_op *op, bool known)
 {
   enum oc_dtype dtype = first_dtype(op);
 
   for (uint32_t k = 0; k < op->n_outputs; k++) {
     struct oc_tensor *t = &op->outputs[k].t;
 
-    if (dtype != OC_DT_UNDEFINED)
-      t->dtype = dtype;
-    t->shape = oc_shape_unknown();
     t->value = NULL;
+    if (known || t->dtype == OC_DT_UNDEFINED)
+      t->dtype = dtype != OC_DT_UNDEFINED ? dtype : t->dtype;
+    if (known)
+      t->shape = oc_shape_unknown();
   }
 }
 
@@ -166,7 +167,7 @@ static void run_rule(struct infer *in, struct oc_op *op)
   }
   in->conflict = false;
   in->rule = infer_find(in, op->type);
-  reset_outputs(op);
+  reset_outputs(op, in->rule != NULL);
   if (!in->rule && op->n_outputs > 0)
     report_unknown(in, op);
   if (in->rule && in->rule->shape)
@@ -217,7 +218,7 @@ static int step(struct infer *in, struct oc_error *err)
       return rc < 0 ? rc : 0;
     in->conflict = false;
     if (f->round == 0)
-      reset_outputs(op);
+      reset_outputs(op, true);
     if (infer_control_leave(in, op)) {
       f->round++;
       f->next_sub = 0;

@@ -40,6 +40,10 @@ struct infer_cells {
 struct infer_scope {
   struct oc_graph *graph;
   struct infer_cells ***known; /* [op->id][output], rows made at need */
+  /* In a sub-graph: the first op that contradicts itself. It is reported only when the
+   * sub-graph has to run: a branch that cannot run to its end is not taken. */
+  const struct oc_op *broken;
+  const char *why;
 };
 
 struct infer_frame {
@@ -112,6 +116,7 @@ extern const struct infer_rule infer_quantise_rules[];
 extern const struct infer_rule infer_detect_rules[];
 extern const struct infer_rule infer_sequence_rules[];
 extern const struct infer_rule infer_count_rules[];
+extern const struct infer_rule infer_vendor_rules[];
 
 /* --- tensors of an op (access.c) --- */
 bool infer_has(const struct oc_op *op, uint32_t i); /* input i is linked */
@@ -143,9 +148,12 @@ int64_t infer_int_attr(const struct oc_op *op, const char *name,
                        int64_t other); /* also of a bool */
 bool infer_bool_attr(const struct oc_op *op, const char *name,
                      bool other); /* also of an int */
-/* The op contradicts itself: one finding per op, with the reason. */
+/* The op contradicts itself: one finding per op, with the reason; inside of a sub-graph
+ * it is kept until the sub-graph's op knows whether that matters. */
 void infer_conflict(struct infer *in, const struct oc_op *op, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The op under way needs a sub-graph that is broken. */
+void infer_broken(struct infer *in, const struct infer_scope *sub);
 
 /* --- dims (dims.c): any argument may be a symbol or unknown --- */
 int64_t infer_fresh(struct infer *in);
