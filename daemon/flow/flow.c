@@ -98,6 +98,11 @@ unsigned oc_flow_job_attempts(const struct oc_flow_job *j)
   return j->attempts;
 }
 
+bool oc_flow_job_plan_over(const struct oc_flow_job *j)
+{
+  return j->plan_done;
+}
+
 size_t oc_flow_job_n_waiters(const struct oc_flow_job *j)
 {
   return j->n_waiters;

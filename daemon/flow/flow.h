@@ -222,6 +222,8 @@ void *oc_flow_job_data(const struct oc_flow_job *j);
 uint32_t oc_flow_job_uid(const struct oc_flow_job *j);
 enum oc_failure oc_flow_job_failure(const struct oc_flow_job *j);
 unsigned oc_flow_job_attempts(const struct oc_flow_job *j);
+/* A tool's order: no plan will come (any more). */
+bool oc_flow_job_plan_over(const struct oc_flow_job *j);
 size_t oc_flow_job_n_waiters(const struct oc_flow_job *j);
 const struct oc_waiter *oc_flow_job_waiter(const struct oc_flow_job *j, size_t i);
 /* The 32 bytes, or NULL before they are known. */

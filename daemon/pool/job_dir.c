@@ -49,11 +49,16 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
   return 0;
 }
 
+void oc_pool_clear_jobs(const char *jobs_dir)
+{
+  nftw(jobs_dir, remove_one, OPEN_DIRS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
 static void do_remove(uv_work_t *work)
 {
   struct removal *r = work->data;
 
-  nftw(r->path, remove_one, OPEN_DIRS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+  oc_pool_clear_jobs(r->path);
 }
 
 static void removed(uv_work_t *work, int status)

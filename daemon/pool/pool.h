@@ -91,6 +91,10 @@ int oc_pool_run(struct oc_pool *p, uint64_t job, Omcc__V1__Run *run, const int *
 /* Stop, then SIGKILL after a second; no event follows. */
 void oc_pool_stop_run(struct oc_pool *p, uint64_t job);
 
+/* Removes job directories that an earlier life left behind, and `jobs_dir` itself.
+ * Blocks. */
+void oc_pool_clear_jobs(const char *jobs_dir);
+
 struct oc_pool_worker {
   uint32_t pid;
   const char *state; /* "waiting", "planning", "planned", "building", "running" */

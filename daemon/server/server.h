@@ -1,14 +1,14 @@
 /* The daemon: listener, sessions, digest threads, and the effects of flow.
  *
  * Ownership: oc_server_open / oc_server_close (asynchronous). Strings of the options are
- * copied. Thread: everything public belongs to the loop's thread. */
+ * copied. Thread: the server belongs to the
+ * thread that runs it. */
 #ifndef OC_SERVER_SERVER_H
 #define OC_SERVER_SERVER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <uv.h>
 
 #include "base/error.h"
 #include "telemetry/telemetry.h"
@@ -16,7 +16,6 @@
 struct oc_server;
 
 struct oc_server_options {
-  uv_loop_t *loop;
   const struct oc_log *log;
 
   const char *socket_path; /* "" with listen_fd */
@@ -51,13 +50,16 @@ struct oc_server_options {
 };
 
 /* Takes both locks, binds, starts the zygote. On failure nothing is left behind and the
- * message names what holds a lock. Runs as soon as the loop does. */
+ * message names what holds a lock. */
 int oc_server_open(const struct oc_server_options *o, struct oc_server **ret,
                    struct oc_error *err);
-/* Drains: no new request, jobs go on; a second call stops them. The loop ends when all is
- * closed. */
+/* Serves until it is stopped and everything is closed. */
+void oc_server_run(struct oc_server *s);
+/* Drains: no new request, jobs go on; a second call stops them. From the server's thread,
+ * as its own signal handlers do. */
 void oc_server_stop(struct oc_server *s);
-/* Frees; only after the loop has ended. Returns the exit status of the process. */
+/* After oc_server_run(). 0, or OC_E_BUSY when something was still in the loop, which is a
+ * bug. NULL is fine. */
 int oc_server_free(struct oc_server *s);
 
 #endif

@@ -1,0 +1,467 @@
+/* Answers: what a request is told, and what the log keeps of it.
+ *
+ * A request is gone once it has its Finished. Members travel as descriptors (or inline
+ * when small), the report always as a descriptor. What the vendor's compiler said while
+ * it ran goes out before, line by line, replayed when it ran for somebody else. */
+#include "server/server_internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+struct reply {
+  Omcc__V1__Finished f;
+  Omcc__V1__Member members[OC_MAX_MEMBERS];
+  Omcc__V1__Member *list[OC_MAX_MEMBERS];
+  int fds[OC_MAX_FRAME_FDS];
+  size_t n_fds;
+  uint64_t bytes;
+  int own_fd; /* a report that was made for this reply */
+};
+
+static void reply_init(struct reply *p, const struct order *o, const struct request *r)
+{
+  p->n_fds = 0;
+  p->bytes = 0;
+  p->own_fd = -1;
+  omcc__v1__finished__init(&p->f);
+  p->f.members = p->list;
+  p->f.elapsed_ms = (server_now_ns() - r->started_ns) / 1000000;
+  p->f.tool_exit = -1;
+  p->f.miss_reasons = r->reasons;
+  p->f.n_miss_reasons = r->n_reasons;
+  p->f.code = (char *)"ok";
+  if (!o)
+    return;
+  p->f.backend = (char *)o->backend;
+  p->f.job = o->job;
+  if (!o->uncached && o->keyed) {
+    p->f.key.data = (uint8_t *)o->key;
+    p->f.key.len = sizeof(o->key);
+  }
+}
+
+/* False when the result does not fit into one answer. */
+static bool add_member(struct reply *p, const char *name, const char *kind, uint32_t mode,
+                       uint64_t size, const uint8_t *sha256, int fd, const void *data)
+{
+  Omcc__V1__Member *m = &p->members[p->f.n_members];
+
+  /* One place is kept for the report. */
+  if (p->f.n_members == OC_MAX_MEMBERS || (fd >= 0 && p->n_fds + 1 == OC_MAX_FRAME_FDS))
+    return false;
+  omcc__v1__member__init(m);
+  m->name = (char *)name;
+  m->kind = (char *)kind;
+  m->mode = mode;
+  m->size = size;
+  m->sha256.data = (uint8_t *)sha256;
+  m->sha256.len = OC_SHA256_LEN;
+  if (fd >= 0) {
+    m->where_case = OMCC__V1__MEMBER__WHERE_FD;
+    m->fd = (uint32_t)p->n_fds;
+    p->fds[p->n_fds++] = fd;
+  } else {
+    m->where_case = OMCC__V1__MEMBER__WHERE_INLINE;
+    m->inline_.data = (uint8_t *)data;
+    m->inline_.len = size;
+  }
+  p->list[p->f.n_members++] = m;
+  p->bytes += size;
+  return true;
+}
+
+static void add_report(struct reply *p, int fd)
+{
+  if (fd < 0)
+    return;
+  p->f.report_case = OMCC__V1__FINISHED__REPORT_REPORT_FD;
+  p->f.report_fd = (uint32_t)p->n_fds;
+  p->fds[p->n_fds++] = fd;
+}
+
+/* Small reports are stored inline; they travel as a file all the same. */
+static void add_report_bytes(struct reply *p, const void *data, uint64_t size)
+{
+  p->own_fd = memfd_create("report", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (p->own_fd < 0 || write(p->own_fd, data, size) != (ssize_t)size)
+    return;
+  fcntl(p->own_fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  add_report(p, p->own_fd);
+}
+
+/* The request's findings, and those of worker and runner. */
+static void add_findings(struct reply *p, struct request *r, const struct order *o)
+{
+  size_t n_own = 0, n_order = 0;
+  Omcc__V1__Finding **own = oc_findings_to_messages(&r->findings, &r->arena, &n_own);
+  Omcc__V1__Finding **order =
+      o ? oc_findings_to_messages(&o->findings, &r->arena, &n_order) : NULL;
+  Omcc__V1__Finding **all = OC_NEW_N(&r->arena, Omcc__V1__Finding *, n_own + n_order + 1);
+
+  if (!all)
+    return;
+  if (own && n_own)
+    memcpy(all, own, n_own * sizeof(Omcc__V1__Finding *));
+  if (order && n_order)
+    memcpy(all + n_own, order, n_order * sizeof(Omcc__V1__Finding *));
+  p->f.findings = all;
+  p->f.n_findings = (own ? n_own : 0) + (order ? n_order : 0);
+}
+
+static void log_answer(const struct oc_server *s, const struct reply *p)
+{
+  struct oc_log_line l;
+
+  oc_log_begin(&l, s->log, OC_LOG_INFO, "answered");
+  oc_log_u64(&l, "job", p->f.job);
+  oc_log_str(&l, "code", p->f.code);
+  oc_log_str(&l, "result", p->f.result);
+  if (*p->f.hit_kind)
+    oc_log_str(&l, "kind", p->f.hit_kind);
+  if (p->f.key.len)
+    oc_log_hex(&l, "key", p->f.key.data, p->f.key.len);
+  oc_log_u64(&l, "bytes", p->bytes);
+  oc_log_u64(&l, "ms", p->f.elapsed_ms);
+  if (*p->f.stored)
+    oc_log_str(&l, "stored", p->f.stored);
+  if (*p->f.stored_reason)
+    oc_log_str(&l, "reason", p->f.stored_reason);
+  if (*p->f.message)
+    oc_log_str(&l, "message", p->f.message);
+  oc_log_end(&l);
+}
+
+/* Sends, and forgets the request. */
+static void reply_send(struct oc_server *s, struct reply *p, struct request *r)
+{
+  struct session *c = server_session(s, r->session);
+  Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
+  uint64_t id = r->id;
+
+  m.id = id;
+  m.body_case = OMCC__V1__TO_CLIENT__BODY_FINISHED;
+  m.finished = &p->f;
+  log_answer(s, p);
+  oc_counter_add(&s->count, OC_COUNT_BYTES_DELIVERED, p->bytes);
+  if (c && session_send(c, &m, p->fds, p->n_fds)) {
+    r = session_request(c, id);
+    if (r)
+      session_drop_request(c, r);
+  }
+  if (p->own_fd >= 0)
+    close(p->own_fd);
+}
+
+static void set_status(struct reply *p, unsigned status, const char *message)
+{
+  p->f.status = status;
+  p->f.code = (char *)oc_status_word(status);
+  p->f.message = (char *)message;
+}
+
+static void too_many(struct reply *p)
+{
+  p->f.n_members = 0;
+  p->n_fds = 0;
+  set_status(p, OC_STATUS_BUG, "the result has more files than one answer can carry");
+}
+
+/* ---------------------------------------------------------------- hits */
+
+static void replay_member(struct session *c, uint64_t id, const struct oc_cache_member *m)
+{
+  bool is_stderr = oc_streq(m->kind, "stderr");
+  auto_free uint8_t *text = NULL;
+
+  if (!c || !m->size)
+    return;
+  if (m->data) {
+    run_replay(c, id, is_stderr, m->data, m->size);
+    return;
+  }
+  text = malloc(m->size);
+  if (text && pread(m->fd, text, m->size, 0) == (ssize_t)m->size)
+    run_replay(c, id, is_stderr, text, m->size);
+}
+
+static bool add_hit_members(struct reply *p, struct session *c, uint64_t id,
+                            const struct oc_cache_hit *hit)
+{
+  const struct oc_cache_member *report = NULL;
+
+  for (size_t i = 0; i < hit->n_members; i++) {
+    const struct oc_cache_member *m = &hit->members[i];
+
+    if (oc_streq(m->kind, "report"))
+      report = m;
+    else if (oc_streq(m->kind, "stdout") || oc_streq(m->kind, "stderr"))
+      replay_member(c, id, m);
+    else if (!add_member(p, m->name, m->kind, m->mode, m->size, m->sha256, m->fd,
+                         m->data))
+      return false;
+  }
+  if (report && report->fd >= 0)
+    add_report(p, report->fd);
+  else if (report && report->data)
+    add_report_bytes(p, report->data, report->size);
+  return true;
+}
+
+void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit)
+{
+  struct oc_server *s = o->srv;
+  struct session *c = server_session(s, r->session);
+  struct reply p;
+
+  reply_init(&p, NULL, r);
+  p.f.job = o->job;
+  p.f.backend = (char *)hit->facts.backend;
+  p.f.key.data = o->key;
+  p.f.key.len = sizeof(o->key);
+  if (!add_hit_members(&p, c, r->id, hit))
+    too_many(&p);
+  p.f.result = (char *)"hit";
+  p.f.hit_kind = (char *)"exact";
+  p.f.stored = (char *)"yes";
+  p.f.device_ready = hit->facts.device_ready;
+  p.f.compile_ms = hit->facts.compile_ms;
+  p.f.saved_ms =
+      hit->facts.compile_ms > p.f.elapsed_ms ? hit->facts.compile_ms - p.f.elapsed_ms : 0;
+  p.f.peak_rss_bytes = hit->facts.peak_rss_bytes;
+  p.f.tool_exit = hit->facts.tool_exit;
+  p.f.table_id = (char *)hit->facts.table_id;
+  p.f.toolkit = (char *)hit->facts.toolkit;
+  add_findings(&p, r, NULL);
+  oc_counter_add(&s->count, OC_COUNT_HITS_EXACT, 1);
+  oc_counter_add(&s->count, OC_COUNT_SAVED_MS, p.f.saved_ms);
+  /* The request may be gone when a client did not take its replayed lines. */
+  if (c && session_request(c, r->id) == r)
+    reply_send(s, &p, r);
+}
+
+void answer_lookup(struct order *o, struct request *r, bool cached)
+{
+  struct reply p;
+
+  reply_init(&p, o, r);
+  if (!o->uncached) {
+    p.f.key.data = o->key;
+    p.f.key.len = sizeof(o->key);
+  }
+  p.f.result = (char *)(cached ? "cached" : "uncached");
+  if (!cached)
+    set_status(&p, OC_STATUS_DIFFERS, "not cached");
+  add_findings(&p, r, NULL);
+  reply_send(o->srv, &p, r);
+}
+
+/* ---------------------------------------------------------------- jobs */
+
+static unsigned failure_status(enum oc_failure f)
+{
+  switch (f) {
+  case OC_FAIL_REQUEST:
+  case OC_FAIL_INPUT_CHANGED: return OC_STATUS_REQUEST;
+  case OC_FAIL_TOOL: return OC_STATUS_TOOL_FAILED;
+  case OC_FAIL_TIMEOUT: return OC_STATUS_STOPPED;
+  case OC_FAIL_OOM: return OC_STATUS_OOM;
+  default: return OC_STATUS_BUG;
+  }
+}
+
+static const char *failure_message(enum oc_failure f)
+{
+  switch (f) {
+  case OC_FAIL_REQUEST: return "the request cannot be compiled";
+  case OC_FAIL_INPUT_CHANGED: return "an input changed while it was read";
+  case OC_FAIL_TOOL: return "the compiler failed";
+  case OC_FAIL_TIMEOUT: return "the time limit was reached";
+  case OC_FAIL_OOM: return "the memory limit was reached";
+  case OC_FAIL_DIED: return "the compiling process died";
+  default: return "the daemon could not finish the job";
+  }
+}
+
+static void fill_failure(struct reply *p, const struct order *o)
+{
+  const struct oc_flow_job *j = oc_flow_job(o->srv->flow, o->job);
+  enum oc_failure why = j ? oc_flow_job_failure(j) : OC_FAIL_INTERNAL;
+
+  if (o->fail_status)
+    set_status(p, o->fail_status,
+               o->fail_message ? o->fail_message : failure_message(why));
+  else
+    set_status(p, failure_status(why), failure_message(why));
+  p->f.tool_exit = o->tool_exit;
+  add_report(p, o->report_fd);
+}
+
+static void fill_result(struct reply *p, const struct order *o, bool joined)
+{
+  bool hit = *o->hit_kind != '\0';
+
+  for (size_t i = 0; i < o->n_members; i++) {
+    const struct member *m = &o->members[i];
+
+    if (add_member(p, m->name, m->kind, m->mode, m->size, m->sha256, m->fd, m->data))
+      continue;
+    too_many(p);
+    return;
+  }
+  add_report(p, o->report_fd);
+  p->f.result = (char *)(joined ? "joined" : hit ? "hit" : "miss");
+  p->f.hit_kind = (char *)(joined ? "joined" : o->hit_kind);
+  p->f.stored = (char *)o->stored;
+  p->f.stored_reason = (char *)o->stored_reason;
+  p->f.device_ready = o->device_ready;
+  p->f.compile_ms = o->compile_ms;
+  p->f.peak_rss_bytes = o->peak_rss_bytes;
+  p->f.tool_exit = o->tool_exit;
+  p->f.toolkit = (char *)o->toolkit;
+}
+
+/* Somebody who came after the lines were said. */
+static void replay_captured(struct order *o, struct session *c, uint64_t id)
+{
+  for (int i = 0; c && i < 2; i++)
+    if (o->captured[i].len)
+      run_replay(c, id, i == 1, o->captured[i].data, o->captured[i].len);
+}
+
+static void count_answer(struct oc_server *s, const struct order *o, enum oc_answer how)
+{
+  switch (how) {
+  case OC_ANSWER_RESULT:
+    oc_counter_add(&s->count, OC_COUNT_FINISHED, 1);
+    if (*o->hit_kind)
+      oc_counter_add(&s->count, OC_COUNT_HITS_PLAN, 1);
+    break;
+  case OC_ANSWER_JOINED: oc_counter_add(&s->count, OC_COUNT_JOINED, 1); break;
+  case OC_ANSWER_FAILED: oc_counter_add(&s->count, OC_COUNT_FAILED, 1); break;
+  case OC_ANSWER_STOPPED: oc_counter_add(&s->count, OC_COUNT_STOPPED, 1); break;
+  case OC_ANSWER_EXPLAINED: break;
+  }
+}
+
+void answer_job(struct order *o, struct request *r, enum oc_answer how)
+{
+  struct oc_server *s = o->srv;
+  struct session *c = server_session(s, r->session);
+  uint64_t id = r->id;
+  struct reply p;
+
+  count_answer(s, o, how);
+  if (how == OC_ANSWER_JOINED && !r->joined)
+    replay_captured(o, c, id); /* the job was over before it came */
+  if (!c || session_request(c, id) != r)
+    return;
+  reply_init(&p, o, r);
+  switch (how) {
+  case OC_ANSWER_RESULT:
+  case OC_ANSWER_JOINED: fill_result(&p, o, how == OC_ANSWER_JOINED); break;
+  case OC_ANSWER_EXPLAINED: add_report(&p, o->report_fd); break;
+  case OC_ANSWER_FAILED: fill_failure(&p, o); break;
+  case OC_ANSWER_STOPPED:
+    set_status(&p, OC_STATUS_STOPPED,
+               s->stops ? "the daemon was stopped" : "the job was cancelled");
+    break;
+  }
+  add_findings(&p, r, o);
+  reply_send(s, &p, r);
+}
+
+void answer_request_error(struct session *c, struct request *r, const char *message)
+{
+  struct reply p;
+
+  reply_init(&p, NULL, r);
+  set_status(&p, OC_STATUS_REQUEST, message);
+  add_findings(&p, r, NULL);
+  reply_send(c->srv, &p, r);
+}
+
+/* ---------------------------------------------------------------- on the way */
+
+void answer_accepted(struct oc_server *s, struct request *r, const struct oc_flow_job *j)
+{
+  struct session *c = server_session(s, r->session);
+  Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
+  Omcc__V1__Accepted accepted = OMCC__V1__ACCEPTED__INIT;
+
+  r->accepted = true;
+  accepted.job = oc_flow_job_id(j);
+  accepted.joined = r->joined;
+  accepted.state = (char *)oc_job_state_name(oc_flow_job_state(j));
+  m.id = r->id;
+  m.body_case = OMCC__V1__TO_CLIENT__BODY_ACCEPTED;
+  m.accepted = &accepted;
+  if (c)
+    session_send(c, &m, NULL, 0);
+}
+
+static void progress_to(struct oc_server *s, struct request *r,
+                        const struct oc_flow_job *j, const char *phase,
+                        uint64_t rss_bytes)
+{
+  static const struct {
+    const char *phase;
+    uint32_t step;
+  } steps[] = { { "reading", 1 },  { "queued", 1 },    { "planning", 2 },
+                { "building", 3 }, { "compiling", 3 }, { "storing", 3 } };
+  struct session *c = server_session(s, r->session);
+  Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
+  Omcc__V1__Progress p = OMCC__V1__PROGRESS__INIT;
+
+  if (!r->accepted)
+    answer_accepted(s, r, j);
+  p.phase = (char *)phase;
+  p.steps = 3;
+  for (size_t i = 0; i < OC_COUNT(steps); i++)
+    if (oc_streq(phase, steps[i].phase))
+      p.step = steps[i].step;
+  p.elapsed_ms = (server_now_ns() - r->started_ns) / 1000000;
+  p.rss_bytes = rss_bytes;
+  m.id = r->id;
+  m.body_case = OMCC__V1__TO_CLIENT__BODY_PROGRESS;
+  m.progress = &p;
+  if (c && session_request(c, r->id) == r)
+    session_send(c, &m, NULL, 0);
+}
+
+void answer_progress(struct oc_server *s, const struct oc_flow_job *j, const char *phase,
+                     uint64_t rss_bytes)
+{
+  for (size_t i = 0; i < oc_flow_job_n_waiters(j); i++) {
+    struct request *r = server_request(s, oc_flow_job_waiter(j, i));
+
+    if (r)
+      progress_to(s, r, j, phase, rss_bytes);
+  }
+}
+
+void answer_output(struct oc_server *s, const struct oc_flow_job *j, bool is_stderr,
+                   const uint8_t *p, size_t len)
+{
+  Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
+  Omcc__V1__Output out = OMCC__V1__OUTPUT__INIT;
+
+  out.is_stderr = is_stderr;
+  out.data.data = (uint8_t *)p;
+  out.data.len = len;
+  m.body_case = OMCC__V1__TO_CLIENT__BODY_OUTPUT;
+  m.output = &out;
+  for (size_t i = 0; i < oc_flow_job_n_waiters(j); i++) {
+    const struct oc_waiter *w = oc_flow_job_waiter(j, i);
+    struct session *c = server_session(s, w->session);
+
+    m.id = w->request;
+    if (c)
+      session_send(c, &m, NULL, 0);
+  }
+}
