@@ -1,0 +1,37 @@
+/* The parts of the stand-in compiler.
+ *
+ * Knobs come from the environment or, where that is not passed on, from lines NAME=value
+ * in `fake-atc.conf` in the toolkit's directory (the environment wins):
+ *
+ *   FAKE_SLEEP_MS    work that long, with a worker process beside
+ *   FAKE_RSS_MB      touch that much memory before working
+ *   FAKE_KILL        raise this signal after the work
+ *   FAKE_EXIT        end with this status and the failure line
+ *   FAKE_STDERR      file whose text goes to stderr
+ *   FAKE_STDOUT      file whose text goes to stdout, after the failure line when there is
+ * one FAKE_NONDET      add bytes that no other run has FAKE_SIZE        bytes of weights
+ * in the output (65536) FAKE_DYNAMIC     the output is called <output>_linux_x86_64.om
+ *   FAKE_NO_OUTPUT   succeed without writing a file
+ *   FAKE_STRAY       the worker leaves the process group and outlives the compiler
+ *   FAKE_COUNT_FILE  append one line per run */
+#ifndef OC_FAKE_ATC_H
+#define OC_FAKE_ATC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flags/flags.h"
+
+/* knobs.c. `conf` is read once; values live as long as the program. */
+void knobs_load(const char *conf);
+const char *knob(const char *name); /* NULL when not set or empty */
+long knob_number(const char *name, long other);
+
+/* work.c: takes time and memory, leaves droppings in the working directory. */
+void work(void);
+void print_file(int fd, const char *path);
+
+/* write_om.c: the .om (or other result) of a run. 0 or -1 with a message on stderr. */
+int write_result(const struct oc_flags *flags, int argc, char **argv);
+
+#endif
