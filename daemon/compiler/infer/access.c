@@ -46,8 +46,12 @@ int64_t infer_dim(const struct oc_op *op, uint32_t i, int64_t d)
 void infer_set(struct infer *in, struct oc_op *op, uint32_t k, enum oc_dtype dtype,
                struct oc_shape shape)
 {
+  uint64_t n = 0;
+
   if (k >= op->n_outputs)
     return;
+  if (oc_shape_is_static(shape) && !oc_shape_elements(shape, &n))
+    infer_conflict(in, op, "its output has more than 2^62 elements");
   if (in->conflict)
     shape = oc_shape_unknown();
   op->outputs[k].t.dtype = dtype;
@@ -57,12 +61,7 @@ void infer_set(struct infer *in, struct oc_op *op, uint32_t k, enum oc_dtype dty
 void infer_set_dims(struct infer *in, struct oc_op *op, uint32_t k, enum oc_dtype dtype,
                     const int64_t *dims, size_t rank)
 {
-  uint64_t n = 0;
-  struct oc_shape s = oc_shape_of(in->arena, dims, rank);
-
-  if (oc_shape_is_static(s) && !oc_shape_elements(s, &n))
-    infer_conflict(in, op, "its output has more than 2^62 elements");
-  infer_set(in, op, k, dtype, s);
+  infer_set(in, op, k, dtype, oc_shape_of(in->arena, dims, rank));
 }
 
 bool infer_dims(struct infer *in, const struct oc_op *op, uint32_t i,
