@@ -74,11 +74,13 @@ static int say_failed(struct oc_job *job, const char *code, const char *text,
   return oc_job_send(job, &m, NULL, 0, err);
 }
 
-static const char *failure_code(int code)
+/* Words of the protocol. `building`: the same limit means a full disk there and a model
+ * that is too large before. */
+static const char *failure_code(int code, bool building)
 {
   switch (code) {
-  case OC_E_LIMIT: return "too_large";
-  case OC_E_IO: return "no_space";
+  case OC_E_CHANGED: return "input_changed";
+  case OC_E_LIMIT: return building ? "no_space" : "too_large";
   case OC_E_NOMEM: return "oom";
   default: return "internal";
   }
@@ -171,6 +173,7 @@ static int do_build(struct oc_job *job, int output, struct oc_error *err)
   Omcc__V1__Built built = OMCC__V1__BUILT__INIT;
   Omcc__V1__FromWorker m = OMCC__V1__FROM_WORKER__INIT;
 
+  job->building = true;
   int r = oc_job_build(job, output, &built.size, err);
   if (r < 0)
     return r;
@@ -248,7 +251,7 @@ int oc_child_run(int fd, const struct oc_optable *tables)
     r = OC_E_CLOSED;
   if (r < 0 && r != OC_E_CLOSED) {
     dprintf(STDERR_FILENO, "omcc-worker: %s\n", err.msg);
-    say_failed(&job, failure_code(r), err.msg, &err);
+    say_failed(&job, failure_code(r, job.building), err.msg, &err);
   }
   /* The process ends here: giving the arena back piece by piece would only cost time. */
   return 0;

@@ -73,7 +73,8 @@ static int import_model(struct oc_job *job, struct oc_error *err)
   struct oc_import_options options = { 0 };
 
   if (!model) {
-    oc_finding_add(&job->findings, OC_FINDING_MODEL_MISSING, "", NULL)->flag = "model";
+    oc_finding_add(&job->findings, OC_FINDING_FLAG_MISSING, "model", NULL)->flag =
+        "model";
     return OC_E_FORMAT;
   }
   if (!importable(job)) {
@@ -128,8 +129,8 @@ static const struct oc_soc *find_soc(struct oc_job *job)
   if (soc && soc->table)
     return soc;
   if (name[0] == '\0') {
-    oc_finding_add(&job->findings, OC_FINDING_SOC_MISSING, "", NULL)->flag =
-        "soc_version";
+    oc_finding_add(&job->findings, OC_FINDING_FLAG_MISSING_SOC, "soc_version", NULL)
+        ->flag = "soc_version";
     return NULL;
   }
   const char *nearest = oc_optable_nearest_soc(job->tables, name);

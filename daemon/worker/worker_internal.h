@@ -60,6 +60,7 @@ struct oc_job {
       *shape_hint; /* ready-made --input_shape value, NULL when every input is static */
   struct oc_precision_result *precision; /* NULL until resolved */
   struct oc_builtin *output;             /* laid out artifact, NULL until prepared */
+  bool building; /* Build has begun: failures are about the output */
   uint64_t import_us, infer_us, resolve_us, emit_us;
 };
 

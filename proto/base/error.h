@@ -19,6 +19,7 @@ enum oc_code {
   OC_E_BUSY = -7,   /* try again later */
   OC_E_STORE = -8,  /* the cache cannot be used */
   OC_E_CLOSED = -9, /* the other side has gone */
+  OC_E_CHANGED = -10, /* an input changed while it was read */
 };
 
 struct oc_error {

@@ -24,7 +24,7 @@ MODES = [
     ("origin", "--precision_mode_v2=origin"),
 ]
 MUST_BE_KNOWN = {"Ascend910B1", "Ascend310P3"}
-UNKNOWN_IDS = {"infer-unknown-op", "import-unknown-op", "precision-unknown-type"}
+UNKNOWN_IDS = {"op-unknown", "shape-unknown-op", "op-not-tabled"}
 
 
 def explain(omcc, model, soc, flag, env):

@@ -77,7 +77,8 @@ int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
 
 /* Writes the file from offset 0 of `fd`, an empty regular file: preallocated first, then
  * pwrite. OC_E_LIMIT when there is no space (`err` says so; nothing but the preallocation
- * was tried then), OC_E_IO when a read or write fails. May be called again for another
+ * was tried then), OC_E_IO when a write fails, OC_E_CHANGED
+ * when the mapped model was shortened meanwhile. May be called again for another
  * file. */
 int oc_emit_write(const struct oc_emit_plan *p, int fd, struct oc_error *err);
 

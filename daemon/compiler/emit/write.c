@@ -39,7 +39,7 @@ static int write_all(int fd, uint64_t at, const void *p, size_t len, struct oc_e
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0 && errno == EFAULT)
-      return oc_error_set(err, OC_E_IO, "the model file changed while it was read");
+      return oc_error_set(err, OC_E_CHANGED, "the model file changed while it was read");
     if (n < 0)
       return failed(err, "write");
     from += n;
