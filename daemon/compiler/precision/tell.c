@@ -82,7 +82,9 @@ static const char *way_out(struct oc_run *r, const struct oc_op_info *n)
                            "the customize_dtypes line '%s' asks for it; choose dtypes of "
                            "one column of its table",
                            entry_text(r, n->cite));
-  if (r->mode == OC_MODE_ORIGIN)
+  bool is_float = n->verdict.refusal.why == OC_REFUSED_DTYPE &&
+                  oc_dtype_is_float3(oc_tensor_at(n->op, n->verdict.refusal.tensor)->dtype);
+  if (r->mode == OC_MODE_ORIGIN && is_float)
     return "mode origin never lowers a dtype; fp16 or mixed_float16 may";
   return "no mode helps: change the dtype in the model, or choose another target";
 }
