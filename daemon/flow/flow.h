@@ -74,6 +74,7 @@ const char *oc_failure_name(enum oc_failure f);
 enum oc_answer {
   OC_ANSWER_RESULT,    /* a fresh result of this job */
   OC_ANSWER_JOINED,    /* the same, made for another waiter first */
+  OC_ANSWER_HIT,       /* the same, complete before the waiter came and not yet stored */
   OC_ANSWER_EXPLAINED, /* the report only */
   OC_ANSWER_FAILED,
   OC_ANSWER_STOPPED, /* cancelled, or the daemon stops */
@@ -182,7 +183,8 @@ void oc_flow_stored(struct oc_flow *f, uint64_t now_ns, uint64_t id);
 void oc_flow_failed(struct oc_flow *f, uint64_t now_ns, uint64_t id, enum oc_failure why);
 /* The order itself cannot go on (an input cannot be read, a file is missing): its worker
  * is ended, nothing is tried again. */
-void oc_flow_give_up(struct oc_flow *f, uint64_t now_ns, uint64_t id, enum oc_failure why);
+void oc_flow_give_up(struct oc_flow *f, uint64_t now_ns, uint64_t id,
+                     enum oc_failure why);
 
 /* A connection ended: its waiters leave every job. */
 void oc_flow_session_gone(struct oc_flow *f, uint64_t now_ns, uint64_t session);

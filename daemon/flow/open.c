@@ -76,7 +76,7 @@ static void answer_from(struct oc_flow *f, struct oc_flow_job *j,
                         struct oc_flow_job *done)
 {
   for (size_t i = 0; i < j->n_waiters; i++)
-    f->effects.answer(f->ctx, done, &j->waiters[i].who, OC_ANSWER_JOINED);
+    f->effects.answer(f->ctx, done, &j->waiters[i].who, OC_ANSWER_HIT);
   j->n_waiters = 0;
 }
 

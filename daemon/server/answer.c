@@ -302,10 +302,22 @@ static void fill_failure(struct reply *p, const struct order *o)
   add_report(p, o->report_fd);
 }
 
-static void fill_result(struct reply *p, const struct order *o, bool joined)
+static const char *result_word(const struct order *o, enum oc_answer how)
 {
-  bool hit = *o->hit_kind != '\0';
+  if (how == OC_ANSWER_JOINED)
+    return "joined";
+  return how == OC_ANSWER_HIT || *o->hit_kind ? "hit" : "miss";
+}
 
+static const char *kind_word(const struct order *o, enum oc_answer how)
+{
+  if (how == OC_ANSWER_JOINED)
+    return "joined";
+  return how == OC_ANSWER_HIT ? "exact" : o->hit_kind;
+}
+
+static void fill_result(struct reply *p, const struct order *o, enum oc_answer how)
+{
   for (size_t i = 0; i < o->n_members; i++) {
     const struct member *m = &o->members[i];
 
@@ -315,23 +327,28 @@ static void fill_result(struct reply *p, const struct order *o, bool joined)
     return;
   }
   add_report(p, o->report_fd);
-  p->f.result = (char *)(joined ? "joined" : hit ? "hit" : "miss");
-  p->f.hit_kind = (char *)(joined ? "joined" : o->hit_kind);
+  p->f.result = (char *)result_word(o, how);
+  p->f.hit_kind = (char *)kind_word(o, how);
   p->f.stored = (char *)o->stored;
   p->f.stored_reason = (char *)o->stored_reason;
   p->f.device_ready = o->device_ready;
   p->f.compile_ms = o->compile_ms;
+  if (how == OC_ANSWER_HIT) {
+    p->f.n_miss_reasons = 0;
+    p->f.saved_ms = o->compile_ms > p->f.elapsed_ms ? o->compile_ms - p->f.elapsed_ms : 0;
+  }
   p->f.peak_rss_bytes = o->peak_rss_bytes;
   p->f.tool_exit = o->tool_exit;
   p->f.toolkit = (char *)o->toolkit;
 }
 
-/* Somebody who came after the lines were said. */
-static void replay_captured(struct order *o, struct session *c, uint64_t id)
+void answer_captured(struct order *o, struct request *r)
 {
+  struct session *c = server_session(o->srv, r->session);
+
   for (int i = 0; c && i < 2; i++)
     if (o->captured[i].len)
-      run_replay(c, id, i == 1, o->captured[i].data, o->captured[i].len);
+      run_replay(c, r->id, i == 1, o->captured[i].data, o->captured[i].len);
 }
 
 static void count_answer(struct oc_server *s, const struct order *o, enum oc_answer how)
@@ -343,6 +360,7 @@ static void count_answer(struct oc_server *s, const struct order *o, enum oc_ans
       oc_counter_add(&s->count, OC_COUNT_HITS_PLAN, 1);
     break;
   case OC_ANSWER_JOINED: oc_counter_add(&s->count, OC_COUNT_JOINED, 1); break;
+  case OC_ANSWER_HIT: oc_counter_add(&s->count, OC_COUNT_HITS_EXACT, 1); break;
   case OC_ANSWER_FAILED: oc_counter_add(&s->count, OC_COUNT_FAILED, 1); break;
   case OC_ANSWER_STOPPED: oc_counter_add(&s->count, OC_COUNT_STOPPED, 1); break;
   case OC_ANSWER_EXPLAINED: break;
@@ -357,14 +375,15 @@ void answer_job(struct order *o, struct request *r, enum oc_answer how)
   struct reply p;
 
   count_answer(s, o, how);
-  if (how == OC_ANSWER_JOINED && !r->joined)
-    replay_captured(o, c, id); /* the job was over before it came */
+  if (how == OC_ANSWER_HIT)
+    answer_captured(o, r); /* the compiler had spoken before it came */
   if (!c || session_request(c, id) != r)
     return;
   reply_init(&p, o, r);
   switch (how) {
   case OC_ANSWER_RESULT:
-  case OC_ANSWER_JOINED: fill_result(&p, o, how == OC_ANSWER_JOINED); break;
+  case OC_ANSWER_JOINED:
+  case OC_ANSWER_HIT: fill_result(&p, o, how); break;
   case OC_ANSWER_EXPLAINED: add_report(&p, o->report_fd); break;
   case OC_ANSWER_FAILED: fill_failure(&p, o); break;
   case OC_ANSWER_STOPPED:

@@ -87,6 +87,7 @@ static void moved(void *ctx, struct oc_flow_job *from, struct oc_flow_job *to,
   r->job = oc_flow_job_id(to);
   r->joined = true;
   answer_accepted(s, r, to);
+  answer_captured(oc_flow_job_data(to), r);
 }
 
 static void log_move(struct oc_server *s, const struct oc_flow_job *j,

@@ -337,6 +337,8 @@ void answer_request_error(struct session *c, struct request *r, const char *mess
 void answer_accepted(struct oc_server *s, struct request *r, const struct oc_flow_job *j);
 void answer_progress(struct oc_server *s, const struct oc_flow_job *j, const char *phase,
                      uint64_t rss_bytes);
+/* What the compiler has said so far, to somebody who joins. */
+void answer_captured(struct order *o, struct request *r);
 void answer_output(struct oc_server *s, const struct oc_flow_job *j, bool is_stderr,
                    const uint8_t *p, size_t len);
 

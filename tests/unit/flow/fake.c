@@ -97,8 +97,8 @@ static int store(void *ctx, struct oc_flow_job *j)
 static void answer(void *ctx, struct oc_flow_job *j, const struct oc_waiter *w,
                    enum oc_answer how)
 {
-  static const char *const words[] = { "result", "joined", "explained", "failed",
-                                       "stopped" };
+  static const char *const words[] = { "result",    "joined", "hit",
+                                       "explained", "failed", "stopped" };
   struct fake *k = ctx;
 
   k->n_answers++;

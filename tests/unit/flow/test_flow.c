@@ -69,7 +69,7 @@ START_TEST(an_order_that_comes_while_storing_is_answered_at_once)
   fake_expect(&k, "plan 1, build 1, publish 1 built, answer 1 7 result, store 1");
   b = fake_job(&k, 1, 8);
   ck_assert_uint_eq(oc_flow_keyed(k.flow, k.now, b, fake_key(1)), 0);
-  fake_expect(&k, "answer 1 8 joined, forget 2");
+  fake_expect(&k, "answer 1 8 hit, forget 2");
 }
 END_TEST
 
