@@ -24,8 +24,8 @@ static const struct {
   { "node Max s x,z -> y", "s = Maximum(x1=x, x2=z)\n" },
   { "node Max s x -> y", "s = Identity(x=x)\n" },
   { "node Max s x,z,m1 -> y", "PartitionedCall_s_Maximum_0_3 = Maximum(x1=x, x2=z) <s>\n"
-                             "PartitionedCall_s_Maximum_1_4 = "
-                             "Maximum(x1=PartitionedCall_s_Maximum_0_3, x2=m1) <s>\n" },
+                              "PartitionedCall_s_Maximum_1_4 = "
+                              "Maximum(x1=PartitionedCall_s_Maximum_0_3, x2=m1) <s>\n" },
   { "node Sum s x,z,m1 -> y", "s = AccumulateNV2(x0=x, x1=z, x2=m1) N=3\n" },
   { "node Conv v x,w,b -> y kernel_shape=I3;3 strides=I2;2 pads=I1;2;3;4 group=i1",
     "v = Conv2D(x=x, filter=w_Initializer_1, bias=b_Initializer_0) data_format=NCHW "
