@@ -4,7 +4,6 @@
     docs/generate.py           writes the files
     docs/generate.py --check   fails when a file is not what it would write
 
-    docs/findings.md                 every finding: text, fix, example
     docs/man/omcc.1                  the flag lists between its two marks
     docs/man/omccd.8                 the settings between its two marks
     client/completions/omcc.bash     for bash
@@ -31,12 +30,9 @@ def scalar(text):
 
 
 def rows(name):
-    """Sections of one file: (section, line, mapping) in order; comments with dashes name sections."""
-    section, key, found = "", "", []
-    for number, line in enumerate((SCHEMA / name).read_text().splitlines(), 1):
-        mark = re.match(r"# -{10,} (.*)", line)
-        if mark:
-            section = mark.group(1)
+    """The mappings of one file in order; "_list" is the key of the list they stand in."""
+    key, found = "", []
+    for line in (SCHEMA / name).read_text().splitlines():
         top = re.match(r"([a-z]+):\s*$", line)
         if top:
             key = top.group(1)
@@ -44,33 +40,13 @@ def rows(name):
         if not entry or line.lstrip().startswith("#"):
             continue
         if entry.group(1) == "- ":
-            found.append((section or key, number, {"_list": key}))
-        found[-1][2][entry.group(2)] = scalar(entry.group(3))
+            found.append({"_list": key})
+        found[-1][entry.group(2)] = scalar(entry.group(3))
     return found
 
 
-def findings():
-    out = ["# Findings", "",
-           "Everything that omcc tells a user about a request. An id is never renamed and never",
-           "used for something else; scripts and JSON use it. `omcc help findings` prints the same",
-           "register.", "",
-           "Made from `schema/findings.yaml` by `docs/generate.py`.", ""]
-    last = None
-    for section, _, row in rows("findings.yaml"):
-        if section != last:
-            out += [f"## {section}", ""]
-            last = section
-        code = f", {row['code']}" if row.get("code") else ""
-        out += [f"### {row['id']}", "", f"{row['severity']}{code}: {row['text']}", ""]
-        if row.get("fix"):
-            out += [f"Fix: {row['fix']}", ""]
-        if row.get("example"):
-            out += [f"    {row['example']}", ""]
-    return "\n".join(out).rstrip() + "\n"
-
-
 def flags(which):
-    return [row for _, _, row in rows("flags.yaml") if row["_list"] == which]
+    return [row for row in rows("flags.yaml") if row["_list"] == which]
 
 
 def spelled(row):
@@ -117,7 +93,7 @@ def man_client():
 
 def man_daemon():
     return between("docs/man/omccd.8", "settings",
-                   "".join(key_roff(row) for _, _, row in rows("config.yaml")))
+                   "".join(key_roff(row) for row in rows("config.yaml")))
 
 
 VERBS = ["compile", "explain", "status", "cache", "inspect", "daemon", "help", "version"]
@@ -204,7 +180,6 @@ _arguments \\
 
 
 FILES = {
-    "docs/findings.md": findings,
     "docs/man/omcc.1": man_client,
     "docs/man/omccd.8": man_daemon,
     "client/completions/omcc.bash": bash,
