@@ -1,4 +1,5 @@
-/* infer_models [--all yes] [--tensors LIST] [--input_shape TEXT] [--feed FILE] MODEL...
+/* infer_models [--all yes] [--passes yes] [--tensors LIST] [--input_shape TEXT]
+ *              [--feed FILE] MODEL...
  *
  * Imports each ONNX model, infers, and prints one JSON line per model with the dtype and
  * shape of what the graph's end reads: the model's outputs, or the tensors of --tensors
@@ -6,7 +7,8 @@
  * asked for. Dims that are not known are null. --feed gives values for inputs, one line
  * each: name, dtype, dims with commas (- for a scalar), bytes in hex; inference then
  * follows them as if they were constants. --all adds every output of every op, sub-graphs
- * included. External data is looked for beside the model.
+ * included; --passes runs every pass there is (but retyping, which needs a chip) and
+ * infers once more. External data is looked for beside the model.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -22,6 +24,7 @@
 #include "graph/graph.h"
 #include "import/import.h"
 #include "infer/infer.h"
+#include "passes/passes.h"
 
 static const size_t MOST_OUTPUT = 256u << 20;
 static const size_t MOST_FEED = 64u << 20;
@@ -31,6 +34,7 @@ struct settings {
   const char *input_shape;
   const char *feed;
   bool all;
+  bool passes;
 };
 
 static const uint8_t *map_file(const char *path, size_t *ret_len)
@@ -253,6 +257,30 @@ static void put_findings(struct oc_json_writer *w, const struct oc_findings *fs)
   oc_json_end_array(w);
 }
 
+static int run_passes(struct oc_graph *g, enum oc_stage stage, struct oc_findings *fs,
+                      struct oc_error *err)
+{
+  struct oc_pass_options o = { .on = ~0u };
+
+  return oc_passes_run(g, stage, NULL, NULL, &o, NULL, fs, err);
+}
+
+/* Inference, with the passes around it when they are asked for. */
+static int infer_graph(struct oc_graph *g, const struct settings *set,
+                       struct oc_findings *fs, struct oc_error *err)
+{
+  struct oc_infer_options o = { .input_shape = set->input_shape };
+  int rc = set->passes ? run_passes(g, OC_STAGE_PARSED, fs, err) : 0;
+
+  if (rc >= 0)
+    rc = oc_infer(g, &o, fs, NULL, err);
+  if (rc >= 0 && set->passes)
+    rc = run_passes(g, OC_STAGE_INFERRED, fs, err);
+  if (rc >= 0 && set->passes)
+    rc = oc_infer_again(g, NULL, err);
+  return rc < 0 ? rc : 0;
+}
+
 static void run_model(const char *path, const struct settings *set,
                       struct oc_json_writer *w)
 {
@@ -261,7 +289,6 @@ static void run_model(const char *path, const struct settings *set,
   struct oc_graph *g = NULL;
   struct oc_error err = { 0 };
   struct oc_import_options import = { .out_nodes = set->tensors };
-  struct oc_infer_options infer = { .input_shape = set->input_shape };
 
   oc_arena_init(&arena, 0);
   oc_findings_init(&findings, &arena);
@@ -278,7 +305,7 @@ static void run_model(const char *path, const struct settings *set,
   if (rc == 0 && set->feed && !feed(g, set->feed))
     rc = oc_error_set(&err, OC_E_ARG, "cannot use the values of '%s'", set->feed);
   if (rc == 0)
-    rc = oc_infer(g, &infer, &findings, NULL, &err);
+    rc = infer_graph(g, set, &findings, &err);
   oc_json_put_bool(w, "ok", rc == 0);
   if (rc != 0)
     oc_json_put_string(w, "error", err.msg);
@@ -308,13 +335,17 @@ int main(int argc, char **argv)
       set.feed = argv[i + 1];
     else if (strcmp(argv[i], "--all") == 0)
       set.all = strcmp(argv[i + 1], "yes") == 0;
+    else if (strcmp(argv[i], "--passes") == 0)
+      set.passes = strcmp(argv[i + 1], "yes") == 0;
     else
       break;
   }
   if (i >= argc) {
-    fprintf(stderr, "usage: infer_models [--all yes] [--tensors FILE] [--input_shape "
-                    "TEXT] [--feed FILE] "
-                    "MODEL...\n");
+    fprintf(
+        stderr,
+        "usage: infer_models [--all yes] [--passes yes] [--tensors FILE] [--input_shape "
+        "TEXT] [--feed FILE] "
+        "MODEL...\n");
     return 2;
   }
   for (; i < argc; i++) {
