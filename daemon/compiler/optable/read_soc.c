@@ -94,8 +94,11 @@ static int count_columns(struct op_read *o, const struct oc_tree *v, uint32_t *r
     const char *p = item->text;
     oc_word_next(&p);
     const char *q = p;
-    if (!oc_word_next(&q).len)
+    struct oc_str w = oc_word_next(&q);
+    if (!w.len)
       continue;
+    if (oc_str_is(w, "="))
+      return oc_read_fail(o->r, item->line, "the first tensor has nothing to repeat");
     int n = oc_cells_dtypes(o->r, item->line, p, buf, OC_MAX_COLUMNS);
     if (n < 0)
       return n;

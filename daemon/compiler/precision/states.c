@@ -34,6 +34,7 @@ static void tally_custom(const struct oc_run *r, const struct oc_op_info *n,
 {
   if (n->custom_entry) {
     t[n->custom_entry - 1].ops++;
+    t[n->custom_entry - 1].kept += n->op->keep;
     t[n->custom_entry - 1].own += n->cite.flag == 'c' && n->cite.entry == n->custom_entry;
   }
   if (n->custom_type && n->custom_type != n->custom)
@@ -218,7 +219,7 @@ static void custom_entries(struct oc_run *r, const struct tally *tallies,
     e->ops = t->ops;
     e->changed = t->own;
     e->state = c->ignored || (!t->ops && t->hidden) ? OC_ENTRY_SHADOWED
-               : t->changed                         ? OC_ENTRY_USED
+               : t->changed || t->kept              ? OC_ENTRY_USED
                : t->ops                             ? OC_ENTRY_REDUNDANT
                                                     : OC_ENTRY_UNMATCHED;
     if (e->state == OC_ENTRY_REDUNDANT)
