@@ -322,6 +322,10 @@ static int serve(const struct oc_config *c, const struct arguments *a,
   if (r)
     return r;
   o.log = &log;
+  /* A daemon that a client started is to live on: its client asks for stop points itself.
+   */
+  if (a->ready_fd >= 0)
+    o.stop_at = NULL;
   o.nofile = raise_nofile();
   r = oc_server_open(&o, &server, err);
   if (!r) {

@@ -15,11 +15,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-#define BACKLOG 128
+#define BACKLOG          128
+#define PATIENCE_MS      5000
+#define PATIENCE_STEP_MS 20
 /* New connections taken per readiness, so that a flood does not starve the others. */
 #define ACCEPT_AT_ONCE 16
 
@@ -49,13 +52,32 @@ static int lock_held(int fd, const char *path, struct oc_error *err)
                       *pid ? pid : "unknown", path);
 }
 
-static int take_lock(struct oc_server *s, struct oc_error *err)
+/* A daemon that leaves has removed its socket and holds the lock until its last result is
+ * stored: worth a moment of patience. One that serves has a socket. */
+static bool lock_file(int fd, const char *socket_path)
+{
+  struct timespec pause = { .tv_nsec = PATIENCE_STEP_MS * 1000000 };
+
+  for (int waited = 0;; waited += PATIENCE_STEP_MS) {
+    if (!flock(fd, LOCK_EX | LOCK_NB))
+      return true;
+    if (waited >= PATIENCE_MS || !access(socket_path, F_OK))
+      return false;
+    nanosleep(&pause, NULL);
+  }
+}
+
+int listener_lock(struct oc_server *s, struct oc_error *err)
 {
   auto_free char *path = NULL;
   auto_close int fd = -1;
   char pid[24];
   int n;
 
+  if (s->o.listen_fd >= 0)
+    return 0; /* the path is the service manager's */
+  if (make_parent(s->o.socket_path, err))
+    return OC_E_IO;
   if (asprintf(&path, "%s.lock", s->o.socket_path) < 0) {
     path = NULL;
     return oc_error_set(err, OC_E_NOMEM, "no memory for the socket");
@@ -63,7 +85,7 @@ static int take_lock(struct oc_server *s, struct oc_error *err)
   fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0)
     return oc_error_errno(err, OC_E_IO, "cannot open lock file '%s'", path);
-  if (flock(fd, LOCK_EX | LOCK_NB))
+  if (!lock_file(fd, s->o.socket_path))
     return lock_held(fd, s->o.socket_path, err);
   n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
   if (ftruncate(fd, 0) || pwrite(fd, pid, (size_t)n, 0) != n)
@@ -179,11 +201,7 @@ int listener_open(struct oc_server *s, struct oc_error *err)
   if (s->o.listen_fd >= 0) {
     r = take_over(s, err);
   } else {
-    r = make_parent(s->o.socket_path, err);
-    if (!r)
-      r = take_lock(s, err);
-    if (!r)
-      r = remove_stale(s->o.socket_path, err);
+    r = remove_stale(s->o.socket_path, err);
     if (!r)
       r = bind_socket(s, err);
   }

@@ -124,6 +124,8 @@ static int open_all(struct oc_server *s, struct oc_error *err)
     return oc_error_set(err, OC_E_NOMEM, "cannot make an event loop");
   s->loop = &s->own_loop;
   if (!r)
+    r = listener_lock(s, err);
+  if (!r)
     r = backends_load(s, err);
   if (!r)
     r = open_cache(s, err);

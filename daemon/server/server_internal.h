@@ -274,6 +274,8 @@ struct request *server_request(const struct oc_server *s, const struct oc_waiter
 void server_settle(struct oc_server *s);
 
 /* ---- listen.c */
+/* The socket's lock, before anything else is touched. */
+int listener_lock(struct oc_server *s, struct oc_error *err);
 int listener_open(struct oc_server *s, struct oc_error *err);
 void listener_close(struct oc_server *s);
 void listener_unlock(struct oc_server *s);
