@@ -246,7 +246,7 @@ static void on_built(struct order *o, const Omcc__V1__Built *m)
   oc_log_u64(&l, "emit_us", m->emit_us);
   oc_log_u64(&l, "rss", m->max_rss_bytes);
   oc_log_end(&l);
-  server_stop_point(s, o, "after-build");
+  server_stop_point(s, o, "after-built");
   oc_flow_built(s->flow, server_now_ns(), o->job);
 }
 
