@@ -12,6 +12,7 @@ struct tally {
   uint32_t fixed;   /* ops that are never judged */
   uint32_t custom;  /* ops that customize_dtypes decides */
   uint32_t promoted;
+  uint32_t kept;   /* customize entries: ops that keep_dtype names as well */
   uint32_t hidden; /* type entries: ops whose name entry wins */
 };
 
