@@ -8,12 +8,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/limits.h"
 #include "cache/cache.h"
 #include "cache/sql.h"
 
 #define OC_CACHE_APPLICATION 0x6f6d6363 /* "omcc", PRAGMA application_id */
-/* Members of an entry share one range of row ids; OC_MAX_MEMBERS is 64. */
-#define OC_CACHE_MEMBER_SPAN 64
+/* Members of an entry share one range of row ids (schema/cache says so too): a result's
+ * OC_MAX_MEMBERS files, and report and captured output beside them. */
+#define OC_CACHE_MEMBER_SPAN 128
+#define OC_CACHE_MAX_MEMBERS (OC_MAX_MEMBERS + 8)
 /* Touches gathered before the writer is woken; fewer are written after a second. */
 #define OC_CACHE_TOUCH_BATCH 256
 

@@ -143,7 +143,7 @@ static enum found read_members(struct oc_cache *c, int64_t id, const uint8_t *ke
   enum found found = FOUND_GOOD;
   int rc;
 
-  hit->members = OC_NEW_N(&hit->arena, struct oc_cache_member, OC_MAX_MEMBERS);
+  hit->members = OC_NEW_N(&hit->arena, struct oc_cache_member, OC_CACHE_MAX_MEMBERS);
   if (!hit->members)
     return FOUND_BUSY;
   if (oc_cache_manifest_begin(&digest, key, &hit->facts) < 0) {
@@ -153,6 +153,10 @@ static enum found read_members(struct oc_cache *c, int64_t id, const uint8_t *ke
   sqlite3_bind_int64(s, 1, id * OC_CACHE_MEMBER_SPAN);
   sqlite3_bind_int64(s, 2, id * OC_CACHE_MEMBER_SPAN + OC_CACHE_MEMBER_SPAN - 1);
   while (found == FOUND_GOOD && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+    if (hit->n_members == OC_CACHE_MAX_MEMBERS) {
+      found = FOUND_BAD_ROW;
+      break;
+    }
     struct oc_cache_member *m = &hit->members[hit->n_members++];
     found = read_member(c, s, &hit->arena, m);
     if (found == FOUND_BAD_OBJECT)

@@ -42,7 +42,7 @@ static bool name_is_safe(const char *name)
 
 static int check(const struct oc_cache_put *put, struct oc_error *err)
 {
-  if (put->n_members == 0 || put->n_members > OC_MAX_MEMBERS)
+  if (put->n_members == 0 || put->n_members > OC_CACHE_MAX_MEMBERS)
     return oc_error_set(err, OC_E_ARG, "a result has %zu members", put->n_members);
   for (size_t i = 0; i < put->n_members; i++) {
     const struct oc_cache_put_member *m = &put->members[i];

@@ -44,8 +44,8 @@
   X(MEMBERS, "SELECT sha256, data IS NULL, size FROM member WHERE id BETWEEN ?1 AND ?2") \
   X(MEMBERS_DELETE, "DELETE FROM member WHERE id BETWEEN ?1 AND ?2")                     \
   X(MEMBER_OF_OBJECT,                                                                    \
-    "SELECT m.id / 64, e.key FROM member m LEFT JOIN entry e"                            \
-    " ON e.id = m.id / 64 WHERE m.sha256 = ?1 AND m.data IS NULL LIMIT 1")               \
+    "SELECT m.id / 128, e.key FROM member m LEFT JOIN entry e"                           \
+    " ON e.id = m.id / 128 WHERE m.sha256 = ?1 AND m.data IS NULL LIMIT 1")              \
   X(PLAN_ADD, "INSERT OR REPLACE INTO plan(plan_key, sha256, name, kind, mode)"          \
               " VALUES(?1, ?2, ?3, ?4, ?5)")                                             \
   X(PLAN_DELETE, "DELETE FROM plan WHERE sha256 = ?1")                                   \

@@ -36,7 +36,7 @@ CREATE TABLE entry_parts (
   parts BLOB NOT NULL
 ) STRICT;
 
--- id = entry * 64 + position: the members of an entry are one range of row ids.
+-- id = entry * 128 + position: the members of an entry are one range of row ids.
 -- data is NULL when the member is an object.
 CREATE TABLE member (
   id INTEGER PRIMARY KEY,

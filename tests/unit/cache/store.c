@@ -298,7 +298,7 @@ int store_invariants(const char *folder)
                               " (SELECT 1 FROM object o WHERE o.sha256 = p.sha256)"),
                    0);
   ck_assert_int_eq(number(db, "SELECT count(*) FROM member m WHERE NOT EXISTS"
-                              " (SELECT 1 FROM entry e WHERE e.id = m.id / 64)"),
+                              " (SELECT 1 FROM entry e WHERE e.id = m.id / 128)"),
                    0);
   ck_assert_int_eq(number(db, "SELECT count(*) FROM entry_parts p WHERE NOT EXISTS"
                               " (SELECT 1 FROM entry e WHERE e.id = p.entry)"),

@@ -203,9 +203,9 @@ START_TEST(row_of_another_object)
   ck_assert(store_put_wait(c, 1, 1, BIG));
   ck_assert(store_put_wait(c, 2, 2, BIG));
   oc_cache_close(c);
-  run_sql("UPDATE member SET sha256 = (SELECT sha256 FROM member WHERE id / 64 = 2 AND "
+  run_sql("UPDATE member SET sha256 = (SELECT sha256 FROM member WHERE id / 128 = 2 AND "
           "data IS NULL)"
-          " WHERE id / 64 = 1 AND data IS NULL");
+          " WHERE id / 128 = 1 AND data IS NULL");
   c = store_open(folder);
   ck_assert_int_eq(store_check(c, 1, 1, BIG), 0);
   oc_cache_flush(c);
