@@ -36,13 +36,14 @@ void *oc_arena_memdup(struct oc_arena *a, const void *p, size_t len);
 char *oc_arena_strndup(struct oc_arena *a, const char *s, size_t len);
 char *oc_arena_strdup(struct oc_arena *a, const char *s);
 char *oc_arena_printf(struct oc_arena *a, const char *fmt, ...)
-  __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 
 /* Typed shorthand: OC_NEW(arena, struct oc_op) is one zeroed object. */
-#define OC_NEW(arena, type) ((type *)oc_arena_calloc((arena), 1, sizeof(type)))
+#define OC_NEW(arena, type)      ((type *)oc_arena_calloc((arena), 1, sizeof(type)))
 #define OC_NEW_N(arena, type, n) ((type *)oc_arena_calloc((arena), (n), sizeof(type)))
 
-/* Allocator functions with protobuf-c's signature: unpack into an arena, free is empty. */
+/* Allocator functions with protobuf-c's signature: unpack into an arena, free is empty.
+ */
 void *oc_arena_pb_alloc(void *arena, size_t size);
 void oc_arena_pb_free(void *arena, void *p);
 

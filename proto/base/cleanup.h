@@ -31,9 +31,9 @@ static inline void oc_closedir_ptr(DIR **d)
     closedir(*d);
 }
 
-#define auto_free __attribute__((cleanup(oc_free_ptr)))
-#define auto_close __attribute__((cleanup(oc_close_fd)))     /* int fd, -1 = none */
-#define auto_fclose __attribute__((cleanup(oc_fclose_ptr)))  /* FILE * */
+#define auto_free     __attribute__((cleanup(oc_free_ptr)))
+#define auto_close    __attribute__((cleanup(oc_close_fd)))   /* int fd, -1 = none */
+#define auto_fclose   __attribute__((cleanup(oc_fclose_ptr))) /* FILE * */
 #define auto_closedir __attribute__((cleanup(oc_closedir_ptr)))
 
 /* Moves a pointer or a descriptor out of a cleaned-up local. */

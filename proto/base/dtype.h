@@ -63,9 +63,11 @@ enum oc_dtype {
 const char *oc_dtype_name(enum oc_dtype d);
 /* "f16"; the code of the terminal tables and of schema/soc. */
 const char *oc_dtype_short(enum oc_dtype d);
-/* Long words ("float16", "float", "float32", "double", "float64", "hifloat8", ...), exact case. */
+/* Long words ("float16", "float", "float32", "double", "float64", "hifloat8", ...), exact
+ * case. */
 bool oc_dtype_parse(struct oc_str word, enum oc_dtype *ret);
-/* Short codes ("f16", "b8" for bool, "hf8", "e4m3", "na" = undefined, ...), exact case. */
+/* Short codes ("f16", "b8" for bool, "hf8", "e4m3", "na" = undefined, ...), exact case.
+ */
 bool oc_dtype_parse_short(struct oc_str code, enum oc_dtype *ret);
 /* R numbering (aclDataType); 28 for undefined. */
 int oc_dtype_runtime(enum oc_dtype d);

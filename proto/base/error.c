@@ -45,9 +45,9 @@ int oc_error_errno(struct oc_error *err, int code, const char *fmt, ...)
 
 const char *oc_code_name(int code)
 {
-  static const char *const names[] = { "ok",    "nomem", "io",   "format", "arg",
-                                       "proto", "limit", "busy", "store",  "closed",
-                                       "changed" };
+  static const char *const names[] = { "ok",    "nomem",  "io",     "format",
+                                       "arg",   "proto",  "limit",  "busy",
+                                       "store", "closed", "changed" };
   size_t i = (size_t)(code < 0 ? -(long)code : 0);
 
   return i < sizeof(names) / sizeof(names[0]) ? names[i] : "unknown";

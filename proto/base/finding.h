@@ -19,18 +19,19 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Generated from schema/findings.yaml: enum oc_finding_id { OC_FINDING_<ID>... , OC_FINDING_COUNT }. */
+/* Generated from schema/findings.yaml: enum oc_finding_id { OC_FINDING_<ID>... ,
+ * OC_FINDING_COUNT }. */
 #include "base/finding_ids.h"
 
 enum oc_severity { OC_SEV_NOTE, OC_SEV_WARNING, OC_SEV_ERROR };
 
 /* What the register knows of one id. Texts hold {name} for arguments and {subject}. */
 struct oc_finding_info {
-  const char *id;          /* "keep-unmatched" */
+  const char *id; /* "keep-unmatched" */
   enum oc_severity severity;
   const char *vendor_code; /* "E10056", "" when the vendor has none */
   const char *text;
-  const char *fix;         /* "" when there is none to give */
+  const char *fix; /* "" when there is none to give */
 };
 
 struct oc_finding_arg {
@@ -68,8 +69,8 @@ struct oc_finding *oc_finding_add(struct oc_findings *fs, enum oc_finding_id id,
 
 /* The same with the arguments in an array (they are copied too). */
 struct oc_finding *oc_finding_add_args(struct oc_findings *fs, enum oc_finding_id id,
-                                       const char *subject, const struct oc_finding_arg *args,
-                                       size_t n_args);
+                                       const char *subject,
+                                       const struct oc_finding_arg *args, size_t n_args);
 
 bool oc_findings_have_errors(const struct oc_findings *fs);
 size_t oc_findings_count(const struct oc_findings *fs, enum oc_severity at_least);

@@ -1,8 +1,8 @@
 /* Strict JSON (RFC 8259): a reader with positions and a small writer.
  *
  * The reader builds a tree in an arena. Depth is limited, numbers keep their text,
- * strings are decoded to UTF-8 (lone surrogates and NUL are refused). Duplicate keys are kept in
- * order: oc_json_get gives the first. */
+ * strings are decoded to UTF-8 (lone surrogates and NUL are refused). Duplicate keys are
+ * kept in order: oc_json_get gives the first. */
 #ifndef OC_BASE_JSON_H
 #define OC_BASE_JSON_H
 
@@ -27,8 +27,8 @@ enum oc_json_kind {
 struct oc_json {
   enum oc_json_kind kind;
   bool boolean;
-  struct oc_str text;    /* string value, or the number as written */
-  const char *key;       /* inside an object: the member's name, NUL-terminated; else NULL */
+  struct oc_str text; /* string value, or the number as written */
+  const char *key;    /* inside an object: the member's name, NUL-terminated; else NULL */
   struct oc_json *first; /* children of arrays and objects, in order */
   struct oc_json *next;
   size_t n;
@@ -37,7 +37,7 @@ struct oc_json {
 
 enum oc_json_flags {
   OC_JSON_TRAILING_COMMAS = 1, /* tables of the toolkit have them */
-  OC_JSON_ALLOW_REST = 2,      /* text after the first value is ignored, as the vendor does */
+  OC_JSON_ALLOW_REST = 2, /* text after the first value is ignored, as the vendor does */
 };
 
 /* Reads one value; on failure the message names line and column. */

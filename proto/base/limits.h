@@ -6,7 +6,8 @@
 
 /* A control frame holds flags, digests and findings, never file content. */
 #define OC_MAX_FRAME (1u << 20)
-/* SCM_RIGHTS takes 253; sixteen are enough for one frame and keep a hostile peer small. */
+/* SCM_RIGHTS takes 253; sixteen are enough for one frame and keep a hostile peer small.
+ */
 #define OC_MAX_FRAME_FDS 16
 /* A command line has at most one of each of ATC's 90 flags, repeated a few times. */
 #define OC_MAX_ARGS 512
@@ -16,7 +17,8 @@
 #define OC_MAX_EXTERNAL_FILES 4096
 /* A report travels as a file, this bounds what the client maps. */
 #define OC_MAX_REPORT (256u << 20)
-/* Nesting of protobuf messages in a model: real models use under 20 (sub-graphs in sub-graphs). */
+/* Nesting of protobuf messages in a model: real models use under 20 (sub-graphs in
+ * sub-graphs). */
 #define OC_MAX_NESTING 64
 /* Ops in one graph; the largest public models have some ten thousand. */
 #define OC_MAX_OPS 2000000u
@@ -26,7 +28,8 @@
 #define OC_MAX_MEMBERS 64
 /* protobuf stops at 2 GiB, and so do MODEL_DEF's readers. */
 #define OC_MAX_MODEL_DEF ((1ull << 31) - 1)
-/* Members up to this size live in the index, larger ones are files (docs/cache.md has the measurement). */
+/* Members up to this size live in the index, larger ones are files (docs/cache.md has the
+ * measurement). */
 #define OC_INLINE_MEMBER (16u << 10)
 
 #endif

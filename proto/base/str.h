@@ -25,15 +25,17 @@ bool oc_streq(const char *a, const char *b); /* NULL equals only NULL */
 bool oc_starts_with(const char *s, const char *prefix);
 bool oc_ends_with(const char *s, const char *suffix);
 
-/* The whole slice as a decimal number (an optional minus sign); false on anything else or on overflow. */
+/* The whole slice as a decimal number (an optional minus sign); false on anything else or
+ * on overflow. */
 bool oc_str_to_i64(struct oc_str s, int64_t *ret);
 bool oc_str_to_u64(struct oc_str s, uint64_t *ret);
 
-/* Edit distance (insert, delete, replace, swap of neighbours, each 1), `limit` + 1 when more than
- * `limit`. Strings over 256 bytes are compared by their last 256. */
+/* Edit distance (insert, delete, replace, swap of neighbours, each 1), `limit` + 1 when
+ * more than `limit`. Strings over 256 bytes are compared by their last 256. */
 unsigned oc_str_distance(const char *a, const char *b, unsigned limit);
 /* The nearest of `n` names, or NULL when none is near enough to be a typing mistake
- * (a third of the length, at most 5). Case differences and '-' for '_' cost less than letters. */
+ * (a third of the length, at most 5). Case differences and '-' for '_' cost less than
+ * letters. */
 const char *oc_str_nearest(const char *word, const char *const *names, size_t n);
 
 /* `len` bytes as 2*len lower-case hex digits and a NUL. */

@@ -20,9 +20,9 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-#define OC_FRAME_MAGIC 0x31434d4fu /* the bytes "OMC1" */
+#define OC_FRAME_MAGIC   0x31434d4fu /* the bytes "OMC1" */
 #define OC_FRAME_VERSION 1
-#define OC_FRAME_HEADER 12
+#define OC_FRAME_HEADER  12
 
 struct oc_frame {
   const uint8_t *body; /* valid until the next call on the channel */
@@ -39,15 +39,16 @@ int oc_frame_take_fd(struct oc_frame *f, size_t i);
 struct oc_channel;
 
 /* Takes over `fd` (made non-blocking and close-on-exec); closes it in oc_channel_free().
- * `write_cap` bounds bytes waiting to be sent. NULL when memory is short (fd stays the caller's). */
+ * `write_cap` bounds bytes waiting to be sent. NULL when memory is short (fd stays the
+ * caller's). */
 struct oc_channel *oc_channel_new(int fd, size_t write_cap);
 void oc_channel_free(struct oc_channel *c);
 int oc_channel_fd(const struct oc_channel *c);
 
 /* Reads without blocking until one complete frame is buffered. 1: bytes came; 0: nothing
- * now, or a complete frame waits to be taken with oc_channel_next() (nothing is read ahead
- * of it, so a peer cannot pile up frames or descriptors here); OC_E_CLOSED: orderly end;
- * OC_E_PROTO / OC_E_IO: broken. */
+ * now, or a complete frame waits to be taken with oc_channel_next() (nothing is read
+ * ahead of it, so a peer cannot pile up frames or descriptors here); OC_E_CLOSED: orderly
+ * end; OC_E_PROTO / OC_E_IO: broken. */
 int oc_channel_read(struct oc_channel *c, struct oc_error *err);
 /* The next complete frame: 1 and `*ret` filled, 0 when there is none yet, OC_E_PROTO. */
 int oc_channel_next(struct oc_channel *c, struct oc_frame *ret, struct oc_error *err);
@@ -58,7 +59,8 @@ int oc_channel_next(struct oc_channel *c, struct oc_frame *ret, struct oc_error 
  * A peer that has gone (OC_E_CLOSED) may still have left frames to read. */
 int oc_channel_send(struct oc_channel *c, const void *body, size_t len, const int *fds,
                     size_t n_fds, bool move_fds, struct oc_error *err);
-/* Sends what is queued. 1: everything is out; 0: the socket is full, wait for writable; <0: broken. */
+/* Sends what is queued. 1: everything is out; 0: the socket is full, wait for writable;
+ * <0: broken. */
 int oc_channel_flush(struct oc_channel *c, struct oc_error *err);
 bool oc_channel_wants_write(const struct oc_channel *c);
 

@@ -1,4 +1,5 @@
-/* What the parts of a channel share: receive.c fills `in` and `fifo`, send.c empties `out`. */
+/* What the parts of a channel share: receive.c fills `in` and `fifo`, send.c empties
+ * `out`. */
 #ifndef OC_FRAME_FRAME_INTERNAL_H
 #define OC_FRAME_FRAME_INTERNAL_H
 
@@ -21,7 +22,8 @@ struct oc_outgoing {
 struct oc_channel {
   int fd;
   int read_broken;  /* OC_E_... once reading has failed */
-  int write_broken; /* the same for writing; a peer that only closed its end may still be read */
+  int write_broken; /* the same for writing; a peer that only closed its end may still be
+                       read */
   struct oc_buf in;
   size_t taken; /* bytes at the front of `in` that belong to frames already given out */
   int fifo[OC_CHANNEL_FIFO];
@@ -39,7 +41,8 @@ struct oc_frame_header {
 
 void oc_frame_put_header(uint8_t *to, size_t len, size_t n_fds);
 /* Reads and checks OC_FRAME_HEADER bytes. 0 or OC_E_PROTO. */
-int oc_frame_get_header(const uint8_t *from, struct oc_frame_header *ret, struct oc_error *err);
+int oc_frame_get_header(const uint8_t *from, struct oc_frame_header *ret,
+                        struct oc_error *err);
 
 /* 1: a complete frame (or a header that will be refused) is buffered. */
 bool oc_channel_has_frame(const struct oc_channel *c);

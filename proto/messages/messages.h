@@ -15,20 +15,25 @@
 #include "messages/worker.pb-c.h"
 
 /* Unpacks `len` bytes; the message and all it holds live in `arena`, whose cap should be
- * oc_message_cap(len): 16 x len, at least 64 KiB (a Reason of 12 bytes on the wire becomes
- * some 150 in memory, and protobuf-c notes 40 bytes per field while it reads). OC_E_PROTO when malformed or over the cap. */
-int oc_message_unpack(const ProtobufCMessageDescriptor *type, const void *body, size_t len,
-                      struct oc_arena *arena, ProtobufCMessage **ret, struct oc_error *err);
+ * oc_message_cap(len): 16 x len, at least 64 KiB (a Reason of 12 bytes on the wire
+ * becomes some 150 in memory, and protobuf-c notes 40 bytes per field while it reads).
+ * OC_E_PROTO when malformed or over the cap. */
+int oc_message_unpack(const ProtobufCMessageDescriptor *type, const void *body,
+                      size_t len, struct oc_arena *arena, ProtobufCMessage **ret,
+                      struct oc_error *err);
 size_t oc_message_cap(size_t len);
 /* Packs into `out` (replacing its content). 0, OC_E_NOMEM or OC_E_LIMIT (buffer cap). */
 int oc_message_pack(const void *message, struct oc_buf *out);
 
 /* One finding as a message and back; everything is copied into the arena. A message whose
- * id this build does not know becomes the register's `unknown-finding` with the id as subject. */
-Omcc__V1__Finding *oc_finding_to_message(const struct oc_finding *f, struct oc_arena *arena);
-struct oc_finding *oc_finding_from_message(const Omcc__V1__Finding *m, struct oc_findings *to);
+ * id this build does not know becomes the register's `unknown-finding` with the id as
+ * subject. */
+Omcc__V1__Finding *oc_finding_to_message(const struct oc_finding *f,
+                                         struct oc_arena *arena);
+struct oc_finding *oc_finding_from_message(const Omcc__V1__Finding *m,
+                                           struct oc_findings *to);
 /* All of a list, as the repeated field wants it. */
-Omcc__V1__Finding **oc_findings_to_messages(const struct oc_findings *fs, struct oc_arena *arena,
-                                            size_t *ret_n);
+Omcc__V1__Finding **oc_findings_to_messages(const struct oc_findings *fs,
+                                            struct oc_arena *arena, size_t *ret_n);
 
 #endif

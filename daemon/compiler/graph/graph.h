@@ -1,8 +1,8 @@
 /* The graph: Ascend IR operators and the tensors between them.
  *
  * Everything lives in one arena and dies with it. Ops are never moved; `graph->ops` is
- * the order. Names keep the model's bytes. Constant payload is a slice of the mapped model
- * file wherever the file already holds it as little-endian bytes.
+ * the order. Names keep the model's bytes. Constant payload is a slice of the mapped
+ * model file wherever the file already holds it as little-endian bytes.
  *
  * Who writes what: import creates ops, names, source types, attributes, constants and the
  * declared types of graph inputs; keep marks are set on the graph as parsed (precision);
@@ -30,16 +30,24 @@ struct oc_shape {
   const int64_t *dims; /* `rank` values; never changed in place once shared */
 };
 
-enum oc_format { OC_FMT_NCHW, OC_FMT_NHWC, OC_FMT_ND, OC_FMT_NCDHW, OC_FMT_NDHWC, OC_FMT_HWCN, OC_FMT_DHWCN };
+enum oc_format {
+  OC_FMT_NCHW,
+  OC_FMT_NHWC,
+  OC_FMT_ND,
+  OC_FMT_NCDHW,
+  OC_FMT_NDHWC,
+  OC_FMT_HWCN,
+  OC_FMT_DHWCN
+};
 const char *oc_format_name(enum oc_format f); /* "NCHW" */
 
 /* Where an op runs. */
 enum oc_engine {
-  OC_ENGINE_GRAPH,     /* Data, Const, NetOutput...: never judged */
+  OC_ENGINE_GRAPH, /* Data, Const, NetOutput...: never judged */
   OC_ENGINE_AICORE,
   OC_ENGINE_FRAMEWORK, /* judged, but without a kernel (table: opfile Null) */
   OC_ENGINE_AICPU,
-  OC_ENGINE_NONE,      /* nobody takes it: EZ3003 */
+  OC_ENGINE_NONE, /* nobody takes it: EZ3003 */
 };
 
 /* A constant's value. `data` holds `len` little-endian bytes of `dtype`. */
@@ -48,21 +56,24 @@ struct oc_value {
   struct oc_shape shape;
   const uint8_t *data;
   size_t len;
-  bool mapped; /* a slice of the model file (or of external data): may fault, never written */
+  bool mapped; /* a slice of the model file (or of external data): may fault, never
+                  written */
 };
 
 struct oc_reason_list; /* precision's own; rendered into the report */
 
 /* A tensor as one op sees it. */
 struct oc_tensor {
-  const char *name;     /* IR name: "x1", "filter", "y"; "x0", "x1"... for dynamic ones */
-  enum oc_dtype dtype;  /* the model's dtype, UNDEFINED until inferred */
-  enum oc_dtype want;   /* precision: wanted */
-  enum oc_dtype got;    /* precision: resolved; equals dtype before */
+  const char *name;    /* IR name: "x1", "filter", "y"; "x0", "x1"... for dynamic ones */
+  enum oc_dtype dtype; /* the model's dtype, UNDEFINED until inferred */
+  enum oc_dtype want;  /* precision: wanted */
+  enum oc_dtype got;   /* precision: resolved; equals dtype before */
   enum oc_format format;
-  bool continuous;      /* _format_continuous: shares memory with its producer (control flow) */
+  bool
+      continuous; /* _format_continuous: shares memory with its producer (control flow) */
   struct oc_shape shape;
-  const struct oc_value *value; /* outputs: known content (constants and what folds to one), else NULL */
+  const struct oc_value
+      *value; /* outputs: known content (constants and what folds to one), else NULL */
   struct oc_reason_list *reasons;
 };
 
@@ -113,29 +124,30 @@ struct oc_subgraph {
 
 struct oc_op {
   const char *name;
-  const char *type;          /* Ascend IR type */
-  const char *source_type;   /* the framework's own type; "" for generated ops */
+  const char *type;        /* Ascend IR type */
+  const char *source_type; /* the framework's own type; "" for generated ops */
   struct oc_input *inputs;
   uint32_t n_inputs;
   struct oc_output *outputs;
   uint32_t n_outputs;
   struct oc_attr *attrs;
-  const char **origin_names; /* original framework names when the op's own name is not one */
+  const char *
+      *origin_names; /* original framework names when the op's own name is not one */
   uint32_t n_origin_names;
   struct oc_op **controls; /* control edges: ops that must come first */
   uint32_t n_controls;
   struct oc_subgraph *subgraphs;
   uint32_t n_subgraphs;
-  uint32_t id;     /* topological number, oc_graph_sort() */
-  uint32_t mark;   /* scratch of whoever walks; 0 outside of a walk */
-  bool keep;       /* _keep_dtype */
+  uint32_t id;         /* topological number, oc_graph_sort() */
+  uint32_t mark;       /* scratch of whoever walks; 0 outside of a walk */
+  bool keep;           /* _keep_dtype */
   uint32_t keep_entry; /* first canonical keep_dtype entry that hit, 1-based */
   bool dynamic_impl;   /* some tensor's shape is not static */
   bool inserted;       /* a Cast that the judge put in */
   enum oc_engine engine;
-  int32_t column;      /* chosen column of the table, -1 none */
+  int32_t column;               /* chosen column of the table, -1 none */
   const struct oc_value *value; /* Const only */
-  void *plan;          /* emit's own */
+  void *plan;                   /* emit's own */
 };
 
 /* A symbolic dim that the model gives a name ("batch"). */
@@ -153,8 +165,10 @@ struct oc_graph {
   struct oc_graph *parent; /* of a sub-graph */
   struct oc_op *parent_op;
   const char *model_format; /* "onnx", "tensorflow" */
-  int64_t next_symbol;      /* next free symbolic dim, starts at -2, counts down; root graph's is used */
-  struct oc_symbol *symbols; /* named ones, in order of appearance; root graph's are used */
+  int64_t next_symbol; /* next free symbolic dim, starts at -2, counts down; root graph's
+                          is used */
+  struct oc_symbol
+      *symbols; /* named ones, in order of appearance; root graph's are used */
   uint32_t n_symbols;
   uint32_t symbol_room;
 };
@@ -166,19 +180,22 @@ struct oc_graph *oc_graph_new(struct oc_arena *arena, const char *name);
 struct oc_op *oc_graph_add(struct oc_graph *g, const char *name, const char *type,
                            uint32_t n_inputs, uint32_t n_outputs);
 /* A Const op named `name` whose output has the value's dtype and shape. */
-struct oc_op *oc_graph_add_const(struct oc_graph *g, const char *name, const struct oc_value *value);
+struct oc_op *oc_graph_add_const(struct oc_graph *g, const char *name,
+                                 const struct oc_value *value);
 /* A Const with int64 or int32 elements copied from `v`; rank 1, or 0 when `scalar`. */
 struct oc_op *oc_graph_add_ints(struct oc_graph *g, const char *name, enum oc_dtype dtype,
                                 const int64_t *v, size_t n, bool scalar);
 void oc_op_link(struct oc_op *to, uint32_t input, struct oc_op *from, uint32_t output);
 
 /* Topological order (stable: of several ready ops the one that came first in `ops`), ids
- * set. OC_E_FORMAT and the name of one op of the cycle when there is one. No recursion. */
+ * set. OC_E_FORMAT and the name of one op of the cycle when there is one. No recursion.
+ */
 int oc_graph_sort(struct oc_graph *g, const char **ret_cycle);
 /* Removes the ops whose `mark` is 1 (nobody may still refer to them) and clears marks. */
 void oc_graph_sweep(struct oc_graph *g);
 /* Every consumer of (`from`, output k) reads (`to`, output m) instead. */
-void oc_graph_replace(struct oc_graph *g, struct oc_op *from, uint32_t k, struct oc_op *to, uint32_t m);
+void oc_graph_replace(struct oc_graph *g, struct oc_op *from, uint32_t k,
+                      struct oc_op *to, uint32_t m);
 struct oc_op *oc_graph_find(const struct oc_graph *g, const char *name);
 /* Input, output and Const declared types: */
 bool oc_op_is(const struct oc_op *op, const char *type);
@@ -190,19 +207,27 @@ const struct oc_value *oc_op_input_value(const struct oc_op *op, uint32_t i);
 int oc_attr_set_int(struct oc_graph *g, struct oc_op *op, const char *name, int64_t v);
 int oc_attr_set_float(struct oc_graph *g, struct oc_op *op, const char *name, float v);
 int oc_attr_set_bool(struct oc_graph *g, struct oc_op *op, const char *name, bool v);
-int oc_attr_set_string(struct oc_graph *g, struct oc_op *op, const char *name, const char *v);
-int oc_attr_set_ints(struct oc_graph *g, struct oc_op *op, const char *name, const int64_t *v, size_t n);
-int oc_attr_set_floats(struct oc_graph *g, struct oc_op *op, const char *name, const float *v, size_t n);
-int oc_attr_set_strings(struct oc_graph *g, struct oc_op *op, const char *name, const struct oc_str *v, size_t n);
-int oc_attr_set_dtype(struct oc_graph *g, struct oc_op *op, const char *name, enum oc_dtype v);
-int oc_attr_set_value(struct oc_graph *g, struct oc_op *op, const char *name, const struct oc_value *v);
+int oc_attr_set_string(struct oc_graph *g, struct oc_op *op, const char *name,
+                       const char *v);
+int oc_attr_set_ints(struct oc_graph *g, struct oc_op *op, const char *name,
+                     const int64_t *v, size_t n);
+int oc_attr_set_floats(struct oc_graph *g, struct oc_op *op, const char *name,
+                       const float *v, size_t n);
+int oc_attr_set_strings(struct oc_graph *g, struct oc_op *op, const char *name,
+                        const struct oc_str *v, size_t n);
+int oc_attr_set_dtype(struct oc_graph *g, struct oc_op *op, const char *name,
+                      enum oc_dtype v);
+int oc_attr_set_value(struct oc_graph *g, struct oc_op *op, const char *name,
+                      const struct oc_value *v);
 const struct oc_attr *oc_attr_find(const struct oc_op *op, const char *name);
 int64_t oc_attr_int(const struct oc_op *op, const char *name, int64_t other);
 float oc_attr_float(const struct oc_op *op, const char *name, float other);
 bool oc_attr_bool(const struct oc_op *op, const char *name, bool other);
 struct oc_str oc_attr_string(const struct oc_op *op, const char *name, const char *other);
-const int64_t *oc_attr_ints(const struct oc_op *op, const char *name, size_t *ret_n); /* NULL, n 0 when absent */
-enum oc_dtype oc_attr_dtype(const struct oc_op *op, const char *name, enum oc_dtype other);
+const int64_t *oc_attr_ints(const struct oc_op *op, const char *name,
+                            size_t *ret_n); /* NULL, n 0 when absent */
+enum oc_dtype oc_attr_dtype(const struct oc_op *op, const char *name,
+                            enum oc_dtype other);
 
 /* Shapes. */
 struct oc_shape oc_shape_unknown(void);
@@ -221,7 +246,8 @@ int64_t oc_graph_symbol(struct oc_graph *g, struct oc_str name);
 /* The model's name of a symbolic dim; NULL when it has none. */
 const char *oc_graph_symbol_name(const struct oc_graph *g, int64_t dim);
 
-/* Values: integer element `i` of an int, bool or float constant; false when out of range. */
+/* Values: integer element `i` of an int, bool or float constant; false when out of range.
+ */
 bool oc_value_int(const struct oc_value *v, size_t i, int64_t *ret);
 size_t oc_value_count(const struct oc_value *v);
 /* All elements as int64 in the arena; NULL when not integral or over 64 Ki elements. */
