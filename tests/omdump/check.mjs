@@ -54,10 +54,13 @@ function checkNames(dump, onnx, bad) {
     names.add(op.name);
     for (const n of origins(op)) names.add(n);
   }
+  // A Constant whose value became an attribute or went into another constant leaves no op.
+  let absorbed = 0;
   for (const n of onnx.live) {
+    if (n.type === 'Constant' && !names.has(n.name)) { absorbed++; continue; }
     if (!names.has(n.name)) bad.push(`node ${n.name} (${n.type}) is neither an op nor an original name`);
   }
-  return { nodes: onnx.live.length, unnamed: onnx.live.filter((n) => !n.given).length };
+  return { absorbed, nodes: onnx.live.length, unnamed: onnx.live.filter((n) => !n.given).length };
 }
 
 const ends = ['inputs', 'outputs'];
@@ -127,7 +130,7 @@ async function main(argv) {
     if (opt.inspect) checkInspect(dump, JSON.parse(fs.readFileSync(opt.inspect, 'utf8')), bad);
     if (opt.onnx) {
       const onnx = readOnnx(opt.onnx), c = checkConstants(file, dump, onnx, opt.origin, bad), n = checkNames(dump, onnx, bad);
-      told.push(`${c.equal} constants equal, ${c.lowered} lowered, ${c.made} made`, `${n.nodes} nodes, ${n.unnamed} of them unnamed`);
+      told.push(`${c.equal} constants equal, ${c.lowered} lowered, ${c.made} made`, `${n.nodes} nodes, ${n.unnamed} of them unnamed, ${n.absorbed} constants absorbed`);
       if (opt.outputs) told.push(await checkOutputs(dump, onnx, opt.onnx, bad));
     }
   } catch (e) {

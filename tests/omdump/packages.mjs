@@ -16,6 +16,15 @@ export function findPackage(name) {
   return null;
 }
 
+// Path of a file inside a package; null when it is not there.
+export function packageFile(name, file) {
+  for (const place of places) {
+    const p = path.join(path.resolve(place), 'node_modules', name, file);
+    if (fs.existsSync(p)) return p;
+  }
+  return null;
+}
+
 export function needPackage(name) {
   const p = findPackage(name);
   if (!p) {
