@@ -102,6 +102,7 @@ extern const struct infer_rule infer_normalise_rules[];
 extern const struct infer_rule infer_reshape_rules[];
 extern const struct infer_rule infer_layout_rules[];
 extern const struct infer_rule infer_slice_rules[];
+extern const struct infer_rule infer_strided_rules[];
 extern const struct infer_rule infer_pad_rules[];
 extern const struct infer_rule infer_gather_rules[];
 extern const struct infer_rule infer_scatter_rules[];

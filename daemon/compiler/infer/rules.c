@@ -6,11 +6,12 @@ static const struct infer_rule *const families[] = {
   infer_count_rules,       infer_matrix_rules,     infer_einsum_rules,
   infer_convolution_rules, infer_transposed_rules, infer_pooling_rules,
   infer_normalise_rules,   infer_reshape_rules,    infer_layout_rules,
-  infer_slice_rules,       infer_pad_rules,        infer_gather_rules,
-  infer_scatter_rules,     infer_join_rules,       infer_split_rules,
-  infer_resize_rules,      infer_recurrent_rules,  infer_control_rules,
-  infer_generate_rules,    infer_random_rules,     infer_quantise_rules,
-  infer_detect_rules,      infer_vendor_rules,     infer_sequence_rules,
+  infer_slice_rules,       infer_strided_rules,    infer_pad_rules,
+  infer_gather_rules,      infer_scatter_rules,    infer_join_rules,
+  infer_split_rules,       infer_resize_rules,     infer_recurrent_rules,
+  infer_control_rules,     infer_generate_rules,   infer_random_rules,
+  infer_quantise_rules,    infer_detect_rules,     infer_vendor_rules,
+  infer_sequence_rules,
 };
 
 enum { N_FAMILIES = sizeof(families) / sizeof(families[0]) };

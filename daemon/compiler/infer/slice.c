@@ -6,23 +6,16 @@
  * and is a number when begin and end are on one side. */
 #include <inttypes.h>
 
-#include "infer/infer_internal.h"
-
-/* What happens to one dim of the input. */
-struct span {
-  bool known;
-  int64_t begin, step; /* `begin` clamped; with step -1 the last element comes first */
-  int64_t size;        /* of the result; a symbol or unknown when open */
-};
+#include "infer/span.h"
 
 static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
 {
   return v < lo ? lo : v > hi ? hi : v;
 }
 
-static struct span known_span(int64_t dim, int64_t begin, int64_t end, int64_t step)
+static struct infer_span known_span(int64_t dim, int64_t begin, int64_t end, int64_t step)
 {
-  struct span s = { .known = true };
+  struct infer_span s = { .known = true };
   int64_t n = 0;
 
   /* Steps beyond any dim all take one element; keeps -step and products in range. */
@@ -84,8 +77,9 @@ static bool cell_bound(const struct infer_cells *c, size_t i, int64_t *ret)
 }
 
 /* One axis with bounds from cells: numbers, or symbols that name the dim itself. */
-static struct span span_of(struct infer *in, int64_t dim, const struct infer_cells *b,
-                           const struct infer_cells *e, size_t i, int64_t step)
+struct infer_span infer_span_of(struct infer *in, int64_t dim,
+                                const struct infer_cells *b, const struct infer_cells *e,
+                                size_t i, int64_t step)
 {
   int64_t begin = 0;
   int64_t end = 0;
@@ -99,20 +93,20 @@ static struct span span_of(struct infer *in, int64_t dim, const struct infer_cel
       end = INT64_MAX;
       has_end = true;
     } else if (has_begin && begin == 0 && step == 1) {
-      return (struct span){ .size = symbol }; /* x[:n], n at most the dim */
+      return (struct infer_span){ .size = symbol }; /* x[:n], n at most the dim */
     } else if (has_begin && begin > 0 && step == 1) {
-      return (struct span){ .size = infer_sub(in, symbol, begin) };
+      return (struct infer_span){ .size = infer_sub(in, symbol, begin) };
     }
   }
   if (!has_begin || !has_end || step == 0)
-    return (struct span){ .size = infer_fresh(in) };
+    return (struct infer_span){ .size = infer_fresh(in) };
   if (dim >= 0)
     return known_span(dim, begin, end, step);
-  return (struct span){ .size = symbolic_size(in, dim, begin, end, step) };
+  return (struct infer_span){ .size = symbolic_size(in, dim, begin, end, step) };
 }
 
 /* Spans of StridedSliceV2 for every dim of the input; false when axes are not known. */
-static bool onnx_spans(struct infer *in, struct oc_op *op, struct span *spans,
+static bool onnx_spans(struct infer *in, struct oc_op *op, struct infer_span *spans,
                        uint32_t rank)
 {
   const struct infer_cells *b = infer_content(in, op, 1);
@@ -134,22 +128,22 @@ static bool onnx_spans(struct infer *in, struct oc_op *op, struct span *spans,
       return false;
     if (step == 0)
       infer_conflict(in, op, "a step of 0");
-    spans[at] = span_of(in, infer_dim(op, 0, at), b, e, i, open ? 0 : step);
+    spans[at] = infer_span_of(in, infer_dim(op, 0, at), b, e, i, open ? 0 : step);
   }
   return true;
 }
 
-static void whole(const struct oc_op *op, struct span *spans, uint32_t rank)
+void infer_whole(const struct oc_op *op, struct infer_span *spans, uint32_t rank)
 {
   for (uint32_t i = 0; i < rank; i++) {
     int64_t d = infer_dim(op, 0, i);
 
-    spans[i] = (struct span){ .known = d >= 0, .begin = 0, .step = 1, .size = d };
+    spans[i] = (struct infer_span){ .known = d >= 0, .begin = 0, .step = 1, .size = d };
   }
 }
 
-static void set_spans(struct infer *in, struct oc_op *op, const struct span *spans,
-                      uint32_t rank)
+void infer_set_spans(struct infer *in, struct oc_op *op, const struct infer_span *spans,
+                     uint32_t rank)
 {
   int64_t dims[OC_MAX_RANK];
 
@@ -169,21 +163,21 @@ static void unknown_dims(struct infer *in, struct oc_op *op, uint32_t rank)
 
 static void onnx_slice_shape(struct infer *in, struct oc_op *op)
 {
-  struct span spans[OC_MAX_RANK];
+  struct infer_span spans[OC_MAX_RANK];
   uint32_t rank = 0;
 
   if (!infer_rank(op, 0, &rank) || rank > OC_MAX_RANK)
     return;
-  whole(op, spans, rank);
+  infer_whole(op, spans, rank);
   if (onnx_spans(in, op, spans, rank))
-    set_spans(in, op, spans, rank);
+    infer_set_spans(in, op, spans, rank);
   else
     unknown_dims(in, op, rank);
 }
 
 /* Copies the elements that the spans select; every span has to be known. */
-static void copy_spans(struct infer *in, struct oc_op *op, const struct span *spans,
-                       uint32_t rank)
+void infer_copy_spans(struct infer *in, struct oc_op *op, const struct infer_span *spans,
+                      uint32_t rank)
 {
   const struct infer_cells *x = infer_content(in, op, 0);
   struct infer_cells *y = x ? infer_cells_new(in, op, 0) : NULL;
@@ -215,17 +209,17 @@ static void copy_spans(struct infer *in, struct oc_op *op, const struct span *sp
 
 static void onnx_slice_value(struct infer *in, struct oc_op *op)
 {
-  struct span spans[OC_MAX_RANK];
+  struct infer_span spans[OC_MAX_RANK];
   uint32_t rank = 0;
 
   if (!infer_content(in, op, 0) || !infer_rank(op, 0, &rank) || rank > OC_MAX_RANK)
     return;
-  whole(op, spans, rank);
+  infer_whole(op, spans, rank);
   if (onnx_spans(in, op, spans, rank))
-    copy_spans(in, op, spans, rank);
+    infer_copy_spans(in, op, spans, rank);
 }
 
-static bool sized_spans(struct infer *in, struct oc_op *op, struct span *spans,
+static bool sized_spans(struct infer *in, struct oc_op *op, struct infer_span *spans,
                         uint32_t rank)
 {
   const struct infer_cells *b = infer_content(in, op, 1);
@@ -240,7 +234,7 @@ static bool sized_spans(struct infer *in, struct oc_op *op, struct span *spans,
     int64_t size = 0;
     bool rest = infer_cell_int(n, i, &size) && size == -1;
 
-    spans[i] = (struct span){ .step = 1, .begin = begin };
+    spans[i] = (struct infer_span){ .step = 1, .begin = begin };
     spans[i].size = !rest ? infer_cell_dim(in, n, i)
                     : has ? infer_sub(in, dim, begin)
                           : infer_fresh(in);
@@ -256,187 +250,29 @@ static bool sized_spans(struct infer *in, struct oc_op *op, struct span *spans,
 
 static void sized_slice_shape(struct infer *in, struct oc_op *op)
 {
-  struct span spans[OC_MAX_RANK];
+  struct infer_span spans[OC_MAX_RANK];
   uint32_t rank = 0;
 
   if (!infer_rank(op, 0, &rank) || rank > OC_MAX_RANK)
     return;
   if (sized_spans(in, op, spans, rank))
-    set_spans(in, op, spans, rank);
+    infer_set_spans(in, op, spans, rank);
   else
     unknown_dims(in, op, rank);
 }
 
 static void sized_slice_value(struct infer *in, struct oc_op *op)
 {
-  struct span spans[OC_MAX_RANK];
+  struct infer_span spans[OC_MAX_RANK];
   uint32_t rank = 0;
 
   if (infer_content(in, op, 0) && infer_rank(op, 0, &rank) && rank <= OC_MAX_RANK &&
       sized_spans(in, op, spans, rank))
-    copy_spans(in, op, spans, rank);
-}
-
-/* TensorFlow's masks: bit i speaks of entry i of begin, end and strides. */
-struct masks {
-  int64_t begin, end, ellipsis, new_axis, shrink;
-};
-
-/* Begin, end and strides with their masks: inputs 1 to 3, or attributes (StridedSliceD).
- */
-struct strided {
-  struct masks m;
-  const struct infer_cells *begin, *end, *strides;
-  bool has_strides;
-  uint32_t n;
-};
-
-static const struct infer_cells *list_cells(struct infer *in, const struct oc_op *op,
-                                            const char *attr, uint32_t i)
-{
-  size_t n = 0;
-  const int64_t *list = oc_attr_ints(op, attr, &n);
-
-  if (!list)
-    return infer_has(op, i) ? infer_content(in, op, i) : NULL;
-
-  struct infer_cells *c = OC_NEW(&in->scratch, struct infer_cells);
-
-  if (c)
-    c->v = OC_NEW_N(&in->scratch, struct infer_cell, n);
-  if (!c || !c->v)
-    return NULL;
-  c->n = n;
-  for (size_t k = 0; k < n; k++)
-    c->v[k] = (struct infer_cell){ .kind = INFER_KNOWN, .u.i = list[k] };
-  return c;
-}
-
-static bool read_strided(struct infer *in, const struct oc_op *op, struct strided *ret)
-{
-  int64_t n = 0;
-
-  *ret = (struct strided){
-    .m = { infer_int_attr(op, "begin_mask", 0), infer_int_attr(op, "end_mask", 0),
-           infer_int_attr(op, "ellipsis_mask", 0), infer_int_attr(op, "new_axis_mask", 0),
-           infer_int_attr(op, "shrink_axis_mask", 0) },
-    .begin = list_cells(in, op, "begin", 1),
-    .end = list_cells(in, op, "end", 2),
-    .strides = list_cells(in, op, "strides", 3),
-    .has_strides = infer_has(op, 3) || oc_attr_find(op, "strides"),
-  };
-  n = ret->begin ? (int64_t)ret->begin->n : infer_dim(op, 1, 0);
-  if (n < 0 || n > OC_MAX_RANK)
-    return false;
-  ret->n = (uint32_t)n;
-  return true;
-}
-
-static struct infer_cell bound_cell(const struct infer_cells *c, uint32_t i, bool masked,
-                                    int64_t whole_end)
-{
-  if (masked)
-    return (struct infer_cell){ .kind = INFER_KNOWN, .u.i = whole_end };
-  return c && i < c->n ? c->v[i] : (struct infer_cell){ .kind = INFER_UNKNOWN };
-}
-
-/* One entry that stands for dim `at`. */
-static struct span entry_span(struct infer *in, const struct oc_op *op,
-                              const struct strided *s, uint32_t i, uint32_t at)
-{
-  int64_t step = 1;
-  int64_t dim = infer_dim(op, 0, at);
-  bool open = s->has_strides && !cell_bound(s->strides, i, &step);
-  struct infer_cell begin =
-      bound_cell(s->begin, i, s->m.begin >> i & 1, step < 0 ? INT64_MAX : 0);
-  struct infer_cell end =
-      bound_cell(s->end, i, s->m.end >> i & 1, step < 0 ? INT64_MIN : INT64_MAX);
-  struct infer_cells b = { .n = 1, .v = &begin };
-  struct infer_cells e = { .n = 1, .v = &end };
-
-  if (!(s->m.shrink >> i & 1))
-    return span_of(in, dim, &b, &e, 0, open ? 0 : step);
-
-  struct span one = { .step = 1, .size = 1 };
-  int64_t first = 0;
-
-  if (infer_cell_int(&b, 0, &first) && dim >= 0) {
-    one.begin = first < 0 ? first + dim : first;
-    one.known = one.begin >= 0 && one.begin < dim;
-  }
-  return one;
-}
-
-/* Walks the entries; `dims` gets the result, `spans` what is taken of each input dim. */
-static bool tf_spans(struct infer *in, struct oc_op *op, uint32_t rank,
-                     struct span *spans, int64_t *dims, uint32_t *ret_rank)
-{
-  struct strided s;
-  uint32_t at = 0;
-  uint32_t out = 0;
-  uint32_t taken = 0; /* entries that stand for one input dim */
-
-  if (!read_strided(in, op, &s))
-    return false;
-  for (uint32_t i = 0; i < s.n; i++)
-    taken += !(s.m.ellipsis >> i & 1) && !(s.m.new_axis >> i & 1);
-  for (uint32_t i = 0; i < s.n; i++) {
-    if (s.m.ellipsis >> i & 1) {
-      for (uint32_t k = taken; k < rank && at < rank && out < OC_MAX_RANK; k++, at++)
-        dims[out++] = infer_dim(op, 0, at);
-      continue;
-    }
-    if (out == OC_MAX_RANK)
-      return false;
-    if (s.m.new_axis >> i & 1) {
-      dims[out++] = 1;
-      continue;
-    }
-    if (at == rank)
-      return false;
-    spans[at] = entry_span(in, op, &s, i, at);
-    if (!(s.m.shrink >> i & 1))
-      dims[out++] = spans[at].size;
-    at++;
-  }
-  while (at < rank && out < OC_MAX_RANK)
-    dims[out++] = infer_dim(op, 0, at++);
-  *ret_rank = out;
-  return true;
-}
-
-static void tf_slice_shape(struct infer *in, struct oc_op *op)
-{
-  struct span spans[OC_MAX_RANK];
-  int64_t dims[OC_MAX_RANK];
-  uint32_t rank = 0;
-  uint32_t out = 0;
-
-  if (!infer_rank(op, 0, &rank) || rank > OC_MAX_RANK)
-    return;
-  whole(op, spans, rank);
-  if (tf_spans(in, op, rank, spans, dims, &out))
-    infer_set_dims(in, op, 0, infer_dtype(op, 0), dims, out);
-}
-
-static void tf_slice_value(struct infer *in, struct oc_op *op)
-{
-  struct span spans[OC_MAX_RANK];
-  int64_t dims[OC_MAX_RANK];
-  uint32_t rank = 0;
-  uint32_t out = 0;
-
-  if (!infer_content(in, op, 0) || !infer_rank(op, 0, &rank) || rank > OC_MAX_RANK)
-    return;
-  whole(op, spans, rank);
-  if (tf_spans(in, op, rank, spans, dims, &out))
-    copy_spans(in, op, spans, rank);
+    infer_copy_spans(in, op, spans, rank);
 }
 
 const struct infer_rule infer_slice_rules[] = {
   { .type = "StridedSliceV2", .shape = onnx_slice_shape, .value = onnx_slice_value },
-  { .type = "StridedSlice", .shape = tf_slice_shape, .value = tf_slice_value },
-  { .type = "StridedSliceD", .shape = tf_slice_shape, .value = tf_slice_value },
   { .type = "Slice", .shape = sized_slice_shape, .value = sized_slice_value },
   { .type = NULL },
 };
