@@ -1,0 +1,5 @@
+/* The least a process can do. */
+int main(void)
+{
+  return 0;
+}
