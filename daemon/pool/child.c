@@ -147,6 +147,10 @@ static void on_ended(void *ctx, int code, const struct oc_error *err)
     child_kill(c);
   }
   c->link_over = true;
+  if (c->pool->closing || !c->pool->zygote_ready) {
+    finish(c); /* nobody will tell how it died */
+    return;
+  }
   c->deadline = pool_now(c->pool) + NEWS_MS;
   pool_wake_in(c->pool, NEWS_MS);
 }
@@ -204,8 +208,10 @@ void child_gone(struct oc_pool *p, uint32_t pid, int status, uint64_t max_rss_by
 void children_orphaned(struct oc_pool *p)
 {
   for (struct child *c = p->children; c; c = c->next) {
-    c->deadline = pool_now(p) + NEWS_MS;
     c->state = c->job ? c->state : CHILD_ENDING;
+    c->deadline = pool_now(p) + NEWS_MS;
+    if (c->link_over)
+      finish(c);
   }
   if (p->children)
     pool_wake_in(p, NEWS_MS);

@@ -84,10 +84,12 @@ int oc_pool_tell(struct oc_pool *p, uint64_t job, const Omcc__V1__ToWorker *m,
 /* Ends the lease; no event follows. `kill`: SIGKILL instead of Release. */
 void oc_pool_release(struct oc_pool *p, uint64_t job, bool kill);
 
-/* Starts a runner. `run` is sent with job_dir filled in; its files follow as the pool
- * finds them in `run` (descriptors of this frame). */
+/* Starts a runner and sends `run` with job_dir filled in; `fds` are the frame's. */
 int oc_pool_run(struct oc_pool *p, uint64_t job, Omcc__V1__Run *run, const int *fds,
                 size_t n_fds, struct oc_error *err);
+/* MoreFiles to the job's runner. OC_E_CLOSED when it is gone (its death follows). */
+int oc_pool_tell_runner(struct oc_pool *p, uint64_t job, const Omcc__V1__ToRunner *m,
+                        const int *fds, size_t n_fds, struct oc_error *err);
 /* Stop, then SIGKILL after a second; no event follows. */
 void oc_pool_stop_run(struct oc_pool *p, uint64_t job);
 

@@ -169,6 +169,15 @@ int oc_pool_run(struct oc_pool *p, uint64_t job, Omcc__V1__Run *run, const int *
   return rc;
 }
 
+int oc_pool_tell_runner(struct oc_pool *p, uint64_t job, const Omcc__V1__ToRunner *m,
+                        const int *fds, size_t n_fds, struct oc_error *err)
+{
+  for (struct run *r = p->runs; r; r = r->next)
+    if (r->job == job)
+      return oc_link_send(&r->link, m, fds, n_fds, err);
+  return oc_error_set(err, OC_E_CLOSED, "the job has no runner");
+}
+
 static void stop_run(struct run *r)
 {
   Omcc__V1__ToRunner m = OMCC__V1__TO_RUNNER__INIT;

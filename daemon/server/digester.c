@@ -112,10 +112,9 @@ static void on_wake(uv_async_t *async)
     struct order *o = t->order;
 
     in_order = t->next;
-    o->n_tasks--;
     d->n_tasks--;
     t->done(t);
-    order_maybe_free(o);
+    order_drop(o); /* taken in digester_add(): what done() ends is still there now */
   }
   server_settle(s);
 }
@@ -180,7 +179,7 @@ void digester_add(struct oc_server *s, struct task *t)
   struct task **at;
 
   t->next = NULL;
-  t->order->n_tasks++;
+  order_hold(t->order);
   d->n_tasks++;
   pthread_mutex_lock(&d->mutex);
   for (at = &d->waiting; *at;)

@@ -343,21 +343,13 @@ void reading_feed_worker(struct order *o)
     Omcc__V1__MoreFiles more = OMCC__V1__MORE_FILES__INIT;
     Omcc__V1__ExternalFile file[OC_MAX_FRAME_FDS], *list[OC_MAX_FRAME_FDS];
     int fds[OC_MAX_FRAME_FDS];
-    uint32_t n = 0;
 
-    for (; n < OC_MAX_FRAME_FDS && at < o->n_external; n++, at++) {
-      omcc__v1__external_file__init(&file[n]);
-      file[n].name = (char *)o->external[at].name;
-      file[n].fd = n;
-      list[n] = &file[n];
-      fds[n] = o->external[at].fd;
-    }
     more.files = list;
-    more.n_files = n;
+    more.n_files = work_external(o, &at, file, list, fds);
     more.last = at == o->n_external;
     m.body_case = OMCC__V1__TO_WORKER__BODY_MORE_FILES;
     m.more_files = &more;
-    if (oc_pool_tell(o->srv->pool, o->job, &m, fds, n, NULL))
+    if (oc_pool_tell(o->srv->pool, o->job, &m, fds, more.n_files, NULL))
       return; /* its death follows */
   } while (at < o->n_external);
 }

@@ -45,6 +45,28 @@ static Omcc__V1__Argument **run_environment(const struct oc_server *s,
   return list;
 }
 
+/* The external data files, as many per frame as descriptors fit. */
+static int send_external(struct order *o, struct oc_error *err)
+{
+  size_t at = 0;
+  int r = 0;
+
+  while (!r && at < o->n_external) {
+    Omcc__V1__ToRunner m = OMCC__V1__TO_RUNNER__INIT;
+    Omcc__V1__MoreFiles more = OMCC__V1__MORE_FILES__INIT;
+    Omcc__V1__ExternalFile file[OC_MAX_FRAME_FDS], *list[OC_MAX_FRAME_FDS];
+    int fds[OC_MAX_FRAME_FDS];
+
+    more.files = list;
+    more.n_files = work_external(o, &at, file, list, fds);
+    more.last = at == o->n_external;
+    m.body_case = OMCC__V1__TO_RUNNER__BODY_MORE_FILES;
+    m.more_files = &more;
+    r = oc_pool_tell_runner(o->srv->pool, o->job, &m, fds, more.n_files, err);
+  }
+  return r == OC_E_CLOSED ? 0 : r; /* its death follows */
+}
+
 static int send_run(struct order *o, struct oc_arena *arena, struct oc_error *err)
 {
   struct oc_server *s = o->srv;
@@ -52,12 +74,8 @@ static int send_run(struct order *o, struct oc_arena *arena, struct oc_error *er
   struct input *files = OC_NEW_N(arena, struct input, o->n_files + 1);
   int fds[OC_MAX_FRAME_FDS];
   size_t n_fds = 0;
+  int r;
 
-  if (o->n_files + o->n_external > OC_MAX_FRAME_FDS)
-    return oc_error_set(err, OC_E_LIMIT,
-                        "a run of the compiler takes at most %d files, the model has %zu "
-                        "external data files",
-                        OC_MAX_FRAME_FDS, o->n_external);
   for (size_t i = 0; files && i < o->n_files; i++)
     files[i] = *file_for_tool(o, &o->files[i]);
   run.job = o->job;
@@ -65,14 +83,14 @@ static int send_run(struct order *o, struct oc_arena *arena, struct oc_error *er
   run.flags = work_flags(o, arena, &run.n_flags);
   run.files = files ? work_files(files, o->n_files, arena, fds, &n_fds) : NULL;
   run.n_files = o->n_files;
-  run.external = work_external(o, arena, fds, &n_fds);
-  run.n_external = o->n_external;
   run.env = run_environment(s, arena, &run.n_env);
   run.memory_limit_bytes = s->o.run_memory_bytes;
   run.time_limit_ms = s->o.run_limit_ms;
-  if (!files || !run.flags || !run.files || !run.external || !run.env)
+  run.more = o->n_external > 0;
+  if (!files || !run.flags || !run.files || !run.env)
     return oc_error_set(err, OC_E_NOMEM, "no memory for a run");
-  return oc_pool_run(s->pool, o->job, &run, fds, n_fds, err);
+  r = oc_pool_run(s->pool, o->job, &run, fds, n_fds, err);
+  return r ? r : send_external(o, err);
 }
 
 int run_start(struct order *o)
@@ -173,8 +191,12 @@ static bool has_artifact(const struct order *o)
 static enum oc_failure judge(struct order *o, const Omcc__V1__RunDone *m)
 {
   if (*m->error) {
-    order_set_failure(o, OC_STATUS_ENVIRONMENT, "%s", m->error);
-    return OC_FAIL_INTERNAL;
+    /* Without an exit status it never ran. */
+    bool ran = m->exit_status >= 0;
+
+    order_set_failure(o, ran ? OC_STATUS_TOOL_FAILED : OC_STATUS_ENVIRONMENT, "%s",
+                      m->error);
+    return ran ? OC_FAIL_TOOL : OC_FAIL_INTERNAL;
   }
   if (m->out_of_memory)
     return OC_FAIL_OOM;

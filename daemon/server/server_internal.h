@@ -358,8 +358,9 @@ void work_on_death(void *ctx, uint64_t job, const struct oc_death *how);
 Omcc__V1__Flag **work_flags(const struct order *o, struct oc_arena *arena, size_t *ret_n);
 Omcc__V1__File **work_files(const struct input *inputs, size_t n, struct oc_arena *arena,
                             int *fds, size_t *n_fds);
-Omcc__V1__ExternalFile **work_external(const struct order *o, struct oc_arena *arena,
-                                       int *fds, size_t *n_fds);
+/* One frame's worth of external files from `*at` on. */
+size_t work_external(const struct order *o, size_t *at, Omcc__V1__ExternalFile *room,
+                     Omcc__V1__ExternalFile **list, int *fds);
 int run_start(struct order *o);
 void run_on_message(void *ctx, uint64_t job, const Omcc__V1__FromRunner *m,
                     struct oc_frame *f);

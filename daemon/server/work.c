@@ -55,28 +55,19 @@ Omcc__V1__File **work_files(const struct input *inputs, size_t n, struct oc_aren
   return list;
 }
 
-Omcc__V1__ExternalFile **work_external(const struct order *o, struct oc_arena *arena,
-                                       int *fds, size_t *n_fds)
+size_t work_external(const struct order *o, size_t *at, Omcc__V1__ExternalFile *room,
+                     Omcc__V1__ExternalFile **list, int *fds)
 {
-  Omcc__V1__ExternalFile **list =
-      OC_NEW_N(arena, Omcc__V1__ExternalFile *, o->n_external + 1);
+  uint32_t n = 0;
 
-  for (size_t i = 0; list && i < o->n_external; i++) {
-    list[i] = OC_NEW(arena, Omcc__V1__ExternalFile);
-    if (!list[i])
-      return NULL;
-    omcc__v1__external_file__init(list[i]);
-    list[i]->name = (char *)o->external[i].name;
-    list[i]->fd = (uint32_t)*n_fds;
-    fds[(*n_fds)++] = o->external[i].fd;
+  for (; n < OC_MAX_FRAME_FDS && *at < o->n_external; n++, (*at)++) {
+    omcc__v1__external_file__init(&room[n]);
+    room[n].name = (char *)o->external[*at].name;
+    room[n].fd = n;
+    list[n] = &room[n];
+    fds[n] = o->external[*at].fd;
   }
-  return list;
-}
-
-static bool external_fits(const struct order *o)
-{
-  return o->external_known && o->external_here &&
-         o->n_files + o->n_external <= OC_MAX_FRAME_FDS;
+  return n;
 }
 
 static int send_plan(struct order *o, bool first, struct oc_arena *arena,
@@ -91,11 +82,7 @@ static int send_plan(struct order *o, bool first, struct oc_arena *arena,
   plan.flags = work_flags(o, arena, &plan.n_flags);
   plan.files = work_files(o->files, o->n_files, arena, fds, &n_fds);
   plan.n_files = o->n_files;
-  if (external_fits(o)) {
-    plan.external = work_external(o, arena, fds, &n_fds);
-    plan.n_external = o->n_external;
-  }
-  if (!plan.flags || !plan.files || (plan.n_external && !plan.external))
+  if (!plan.flags || !plan.files)
     return oc_error_set(err, OC_E_NOMEM, "no memory for a plan");
   plan.backend = (char *)o->backend;
   plan.strict_lists = o->strict_lists;
