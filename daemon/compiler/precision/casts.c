@@ -23,9 +23,12 @@ static struct oc_op *new_cast(struct oc_run *r, struct oc_graph *g,
   cast->outputs[0].t.name = "y";
   cast->outputs[0].t.dtype = cast->outputs[0].t.want = cast->outputs[0].t.got = to;
   cast->outputs[0].t.value = NULL;
+  cast->outputs[0].t.reasons = NULL;
+  oc_reasons_begin(r, 1, 0);
   struct oc_reason *why = oc_reason_add(r, &cast->outputs[0].t, OC_RULE_CAST_INSERTED);
   if (why)
     why->dtype = (uint8_t)to;
+  oc_reasons_keep(r, &cast->outputs[0].t);
   int rc = oc_attr_set_dtype(g, cast, "SrcT", from->got);
   if (!rc)
     rc = oc_attr_set_dtype(g, cast, "DstT", to);
@@ -34,6 +37,27 @@ static struct oc_op *new_cast(struct oc_run *r, struct oc_graph *g,
   if (!rc)
     rc = oc_attr_set_bool(g, cast, "truncate", false);
   return rc ? NULL : cast;
+}
+
+/* New Casts stand at the end of the list, in the order of their consumers: each moves to
+ * the place right in front of its consumer, and the list stays topological. */
+static int put_in_order(struct oc_run *r, struct oc_graph *g, uint32_t n_ops)
+{
+  struct oc_op **order = OC_NEW_N(r->a, struct oc_op *, g->n_ops);
+  uint32_t n = 0, next = n_ops;
+
+  if (!order)
+    return OC_E_NOMEM;
+  for (uint32_t i = 0; i < n_ops; i++) {
+    struct oc_op *op = g->ops[i];
+    for (uint32_t k = 0; k < op->n_inputs; k++)
+      if (next < g->n_ops && op->inputs[k].from == g->ops[next])
+        order[n++] = g->ops[next++];
+    order[n++] = op;
+  }
+  g->ops = order;
+  g->room = g->n_ops;
+  return 0;
 }
 
 int oc_casts_insert(struct oc_run *r, struct oc_graph *g)
@@ -57,5 +81,5 @@ int oc_casts_insert(struct oc_run *r, struct oc_graph *g)
       r->result->casts_added++;
     }
   }
-  return 0;
+  return g->n_ops == n_ops ? 0 : put_in_order(r, g, n_ops);
 }

@@ -45,6 +45,40 @@ static bool takes(struct oc_run *r, struct oc_op_info *n,
   return false;
 }
 
+/* Padding that the older pooling type can say: none, or SAME and VALID by name. */
+static const char *plain_padding(const struct oc_op *op)
+{
+  size_t n = 0;
+  struct oc_str mode = oc_attr_string(op, "padding_mode", "CALCULATED");
+  const int64_t *pads = oc_attr_ints(op, "pads", &n);
+
+  if (oc_str_is(mode, "SAME") || oc_str_is(mode, "VALID"))
+    return oc_str_is(mode, "SAME") ? "SAME" : "VALID";
+  for (size_t i = 0; i < n; i++)
+    if (pads[i] != 0)
+      return NULL;
+  return oc_attr_bool(op, "ceil_mode", false) ? NULL : "VALID";
+}
+
+/* AI CPU knows some ops under an older type only (rows `aicpu-form` of the retyping
+ * table). The op becomes that type when it says the same there. */
+static bool to_aicpu_form(struct oc_run *r, struct oc_op_info *n)
+{
+  size_t n_rows = 0;
+  const struct oc_retype *rows = oc_optable_retypes(r->o->optable, &n_rows);
+  const char *padding = plain_padding(n->op);
+
+  for (size_t i = 0; padding && i < n_rows; i++) {
+    if (strcmp(rows[i].how, "aicpu-form") != 0 ||
+        strcmp(rows[i].from, n->op->type) != 0 ||
+        !oc_retype_applies(&rows[i], r->o->table->id))
+      continue;
+    n->op->type = rows[i].to;
+    return oc_attr_set_string(r->g, n->op, "padding", padding) == 0;
+  }
+  return false;
+}
+
 static bool aicpu_takes(struct oc_run *r, struct oc_op_info *n)
 {
   const struct oc_aicpu_op *cpu = oc_optable_aicpu(r->o->optable, n->op->type);
@@ -68,5 +102,7 @@ void oc_fallback(struct oc_run *r, struct oc_op_info *n)
   if (n->kind == OC_GRAPH_KIND_NO_KERNEL || n->kind == OC_GRAPH_KIND_DELETED)
     n->op->engine = OC_ENGINE_GRAPH;
   else
-    n->op->engine = aicpu_takes(r, n) ? OC_ENGINE_AICPU : OC_ENGINE_NONE;
+    n->op->engine = aicpu_takes(r, n) || (to_aicpu_form(r, n) && aicpu_takes(r, n))
+                        ? OC_ENGINE_AICPU
+                        : OC_ENGINE_NONE;
 }

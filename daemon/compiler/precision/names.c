@@ -53,26 +53,6 @@ const char *oc_dtype_list(struct oc_arena *a, uint64_t set)
   return text ? text : "nothing";
 }
 
-struct oc_reason *oc_reason_add(struct oc_run *r, struct oc_tensor *t, enum oc_rule rule)
-{
-  struct oc_reason *reason = OC_NEW(r->a, struct oc_reason);
-
-  if (!t->reasons)
-    t->reasons = OC_NEW(r->a, struct oc_reason_list);
-  if (!reason || !t->reasons) {
-    r->failed = true;
-    return NULL;
-  }
-  reason->rule = rule;
-  reason->column = -1;
-  if (t->reasons->last)
-    t->reasons->last->next = reason;
-  else
-    t->reasons->first = reason;
-  t->reasons->last = reason;
-  return reason;
-}
-
 struct oc_finding_arg *oc_reason_args(const struct oc_reason *r, struct oc_arena *a,
                                       size_t *ret_n)
 {

@@ -56,11 +56,13 @@ static const char *input_names(struct oc_run *r)
 static void port(struct oc_run *r, struct oc_tensor *t, enum oc_rule rule,
                  enum oc_dtype d)
 {
+  oc_reasons_begin(r, 1, 0);
+  t->reasons = NULL; /* a port that is named twice has one reason */
   struct oc_reason *why = oc_reason_add(r, t, rule);
-
   t->want = t->got = d;
   if (why)
     why->dtype = (uint8_t)d;
+  oc_reasons_keep(r, t);
 }
 
 static void input_node(struct oc_run *r, struct oc_str name)

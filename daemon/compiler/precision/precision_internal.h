@@ -78,6 +78,8 @@ struct oc_set {
   uint32_t n;
 };
 
+struct oc_reason_pool;
+
 struct oc_run {
   struct oc_graph *g;
   const struct oc_precision_options *o;
@@ -91,6 +93,7 @@ struct oc_run {
   struct oc_set set, first, spare;
   uint32_t *finding_counts; /* per id; past the cap they are only counted */
   uint32_t next_cast;
+  struct oc_reason_pool *pool;
   struct oc_precision_result *result;
   bool failed; /* memory */
 };
@@ -223,9 +226,15 @@ void oc_tell_capped(struct oc_run *r);
 /* "float16, float32" for a set of dtypes, "nothing" when empty. */
 const char *oc_dtype_list(struct oc_arena *a, uint64_t set);
 
-/* ---- names.c */
-/* Appends a reason to a tensor; NULL when memory is short. */
+/* ---- reasons.c: chains in a pool while an op is judged, shared copies afterwards */
+struct oc_reason_pool *oc_reason_pool_new(void); /* NULL when memory is short */
+void oc_reason_pool_free(struct oc_reason_pool *p);
+/* Empties the pool and makes room for the chains of this many tensors. */
+void oc_reasons_begin(struct oc_run *r, uint32_t n_tensors, uint32_t n_groups);
+/* Appends a reason to a tensor's chain in the pool; NULL when there is no room. */
 struct oc_reason *oc_reason_add(struct oc_run *r, struct oc_tensor *t, enum oc_rule rule);
+/* Swaps the tensor's chain for a shared copy that lives in the graph's arena. */
+void oc_reasons_keep(struct oc_run *r, struct oc_tensor *t);
 
 /* ---- mark_near.c: the nearest right line */
 struct oc_mark_index;

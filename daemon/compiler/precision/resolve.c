@@ -65,6 +65,7 @@ static void judge_all(struct oc_run *r)
     struct oc_op_info *n = &r->infos[i];
     if (n->fixed)
       continue;
+    oc_reasons_begin(r, n->n_tensors, n->row ? n->row->n_promote : 0);
     oc_judge(r, n, &real, true, &n->verdict);
     if (n->verdict.engine == OC_ENGINE_NONE) {
       oc_fallback(r, n);
@@ -74,6 +75,8 @@ static void judge_all(struct oc_run *r)
       if (!n->verdict.failed)
         record_column(r, n);
     }
+    for (uint32_t k = 0; k < n->n_tensors; k++)
+      oc_reasons_keep(r, oc_tensor_at(n->op, k));
     oc_decide_cite(r, n);
   }
 }
@@ -102,8 +105,8 @@ static int cast_all(struct oc_run *r)
     rc = oc_casts_insert(r, r->graphs[i]);
     if (!rc)
       rc = oc_casts_cancel(r, r->graphs[i]);
-    if (!rc)
-      rc = oc_graph_sort(r->graphs[i], NULL);
+    for (uint32_t k = 0; k < r->graphs[i]->n_ops; k++)
+      r->graphs[i]->ops[k]->id = k;
   }
   return rc;
 }
@@ -148,12 +151,16 @@ int oc_precision_resolve(struct oc_graph *g, const struct oc_precision_options *
     .g = g, .o = o, .mode = o->mode.mode, .fs = fs, .a = g->arena, .result = result
   };
 
-  if (!result)
+  r.pool = oc_reason_pool_new();
+  if (!result || !r.pool) {
+    oc_reason_pool_free(r.pool);
     return oc_error_set(err, OC_E_NOMEM, "out of memory while resolving dtypes");
+  }
   result->resolved = true;
   result->mode = o->mode;
   int rc = run(&r, err);
   clear_marks(&r);
+  oc_reason_pool_free(r.pool);
   if (!rc)
     *ret = result;
   return rc;

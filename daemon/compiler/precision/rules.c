@@ -100,7 +100,7 @@ static void force_fp32(struct oc_step *step)
 static bool skippable(const struct oc_step *step, const struct oc_op *cast, uint32_t out,
                       bool bf16)
 {
-  if (!oc_op_is(cast, "Cast") || !cast->n_inputs)
+  if (!oc_op_is(cast, "Cast") || !cast->n_inputs || !cast->mark)
     return false;
   const struct oc_op_info *n = oc_info(step->r, cast);
   if (!n->row || oc_world_policy(step->r, n, step->w) == OC_POLICY_BLACK)

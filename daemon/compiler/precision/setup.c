@@ -118,6 +118,23 @@ static void set_info(struct oc_run *r, struct oc_op *op, struct oc_op_info *n)
   n->cube_fp16_in = n->cube && has_cube_fp16_in(n);
 }
 
+/* Numbers the ops and says whether every producer stands before its consumers. */
+static bool in_order(struct oc_graph *g)
+{
+  for (uint32_t i = 0; i < g->n_ops; i++)
+    g->ops[i]->id = i;
+  for (uint32_t i = 0; i < g->n_ops; i++) {
+    const struct oc_op *op = g->ops[i];
+    for (uint32_t k = 0; k < op->n_inputs; k++)
+      if (op->inputs[k].from && op->inputs[k].from->id >= i)
+        return false;
+    for (uint32_t k = 0; k < op->n_controls; k++)
+      if (op->controls[k]->id >= i)
+        return false;
+  }
+  return true;
+}
+
 static uint16_t *columns_room(struct oc_run *r)
 {
   return OC_NEW_N(r->a, uint16_t, 1024);
@@ -141,7 +158,7 @@ int oc_run_setup(struct oc_run *r, struct oc_error *err)
     return no_memory(err);
   for (uint32_t g = 0; g < r->n_graphs; g++) {
     const char *cycle = NULL;
-    int rc = oc_graph_sort(r->graphs[g], &cycle);
+    int rc = in_order(r->graphs[g]) ? 0 : oc_graph_sort(r->graphs[g], &cycle);
     if (rc == OC_E_FORMAT)
       return oc_error_set(err, rc, "the graph has a cycle through '%s'",
                           cycle ? cycle : "");

@@ -82,8 +82,9 @@ static const char *way_out(struct oc_run *r, const struct oc_op_info *n)
                            "the customize_dtypes line '%s' asks for it; choose dtypes of "
                            "one column of its table",
                            entry_text(r, n->cite));
-  bool is_float = n->verdict.refusal.why == OC_REFUSED_DTYPE &&
-                  oc_dtype_is_float3(oc_tensor_at(n->op, n->verdict.refusal.tensor)->dtype);
+  bool is_float =
+      n->verdict.refusal.why == OC_REFUSED_DTYPE &&
+      oc_dtype_is_float3(oc_tensor_at(n->op, n->verdict.refusal.tensor)->dtype);
   if (r->mode == OC_MODE_ORIGIN && is_float)
     return "mode origin never lowers a dtype; fp16 or mixed_float16 may";
   return "no mode helps: change the dtype in the model, or choose another target";
@@ -172,6 +173,23 @@ static void tell_none(struct oc_run *r, const struct oc_op_info *n)
   r->result->resolved = false;
 }
 
+/* A float tensor that ends as no float: its table had no half dtype that the mode allows,
+ * and the first column left is of another kind. */
+static void tell_lost_float(struct oc_run *r, const struct oc_op_info *n)
+{
+  uint32_t i = 0;
+
+  while (i < n->n_tensors && !(oc_dtype_is_float3(oc_tensor_at(n->op, i)->dtype) &&
+                               !oc_dtype_is_float(oc_tensor_at(n->op, i)->got)))
+    i++;
+  if (i == n->n_tensors || n->custom || n->promote_groups)
+    return;
+  struct oc_finding *f = about(r, OC_FINDING_WHITE_EMPTIED, n);
+  oc_tell_arg(r, f, "tensor", tensor_name(r, n, i));
+  oc_tell_arg(r, f, "column", oc_arena_printf(r->a, "%d", n->verdict.column));
+  oc_tell_arg(r, f, "dtype", oc_dtype_name(oc_tensor_at(n->op, i)->got));
+}
+
 static void tell_judged(struct oc_run *r, const struct oc_op_info *n)
 {
   if (n->op->keep && n->promote_groups)
@@ -183,12 +201,7 @@ static void tell_judged(struct oc_run *r, const struct oc_op_info *n)
     oc_tell_arg(r, about(r, OC_FINDING_KEEP_RAISED, n), "dtype", oc_dtype_name(t->dtype));
     break;
   }
-  if (!n->verdict.emptied)
-    return;
-  struct oc_finding *f = about(r, OC_FINDING_WHITE_EMPTIED, n);
-  oc_tell_arg(r, f, "tensor", tensor_name(r, n, 0));
-  oc_tell_arg(r, f, "column", oc_arena_printf(r->a, "%d", n->verdict.column));
-  oc_tell_arg(r, f, "dtype", oc_dtype_name(oc_tensor_at(n->op, 0)->got));
+  tell_lost_float(r, n);
 }
 
 void oc_tell_op(struct oc_run *r, const struct oc_op_info *n)

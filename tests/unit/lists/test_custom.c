@@ -44,6 +44,7 @@ START_TEST(grammar)
   } else {
     const struct oc_finding *last = &f.findings.items[f.findings.n - 1];
     ck_assert_str_eq(oc_finding_info(last->id)->vendor_code, rows[_i].code);
+    ck_assert_int_eq(last->id, OC_FINDING_CUSTOMIZE_SYNTAX);
     ck_assert_uint_eq(last->line, 1);
   }
   oc_custom_clear(l);

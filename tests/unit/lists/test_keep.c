@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "suites.h"
 
 static struct oc_keep_list *parse(struct fixture *f, const char *text, unsigned flags)
@@ -228,6 +229,40 @@ START_TEST(a_megabyte_line)
 }
 END_TEST
 
+START_TEST(tolerances_are_noted_once)
+{
+  struct fixture f;
+
+  fixture_init(&f);
+  parse(&f,
+        "\xef\xbb\xbf"
+        "a\rb\rc",
+        0);
+  ck_assert(fixture_has(&f, OC_FINDING_LIST_BOM));
+  ck_assert(fixture_has(&f, OC_FINDING_LIST_BARE_CR));
+  ck_assert(fixture_has(&f, OC_FINDING_LIST_NO_NEWLINE));
+  ck_assert_uint_eq(f.findings.n, 3);
+  for (size_t i = 0; i < f.findings.n; i++)
+    ck_assert_int_eq(f.findings.items[i].severity, OC_SEV_NOTE);
+  fixture_clear(&f);
+}
+END_TEST
+
+START_TEST(a_model_given_as_a_list)
+{
+  struct fixture f;
+  struct oc_keep_list *l = NULL;
+
+  fixture_init(&f);
+  /* the size is looked at before any byte */
+  ck_assert_int_eq(
+      oc_keep_parse(&f.arena, "a", OC_MAX_LIST_BYTES + 1u, 0, &f.findings, &l),
+      OC_E_FORMAT);
+  ck_assert(fixture_has(&f, OC_FINDING_LIST_TOO_LARGE));
+  fixture_clear(&f);
+}
+END_TEST
+
 START_TEST(an_empty_file_is_an_empty_list)
 {
   struct fixture f;
@@ -253,6 +288,8 @@ TCase *keep_cases(void)
   tcase_add_test(c, a_comment_may_be_in_any_encoding);
   tcase_add_test(c, a_million_lines);
   tcase_add_test(c, a_megabyte_line);
+  tcase_add_test(c, tolerances_are_noted_once);
+  tcase_add_test(c, a_model_given_as_a_list);
   tcase_add_test(c, an_empty_file_is_an_empty_list);
   return c;
 }

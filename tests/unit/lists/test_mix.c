@@ -6,29 +6,33 @@
 static const struct {
   const char *text;
   const char *code; /* "" = fine */
+  enum oc_finding_id id;
 } rows[] = {
-  { "{}", "" },
-  { "{} trailing text", "" },
-  { "{\"white-list\":{}}", "" },
-  { "{\"white-list\":{\"to-add\":[\"A\",\"A\"]}}", "" },
-  { "{\"black-list\":{\"to-remove\":[\"A\"]}}", "" },
-  { "{\"gray-list\":{\"to-add\":[\"A\"]},\"black-list\":{\"to-remove\":[\"A\"]}}", "" },
-  { "{\"white-list\":{\"to-add\":[\"A\"]},\"gray-list\":{\"to-remove\":[\"A\"]}}", "" },
-  { "{\"gray-list\":{\"to-remove\":[\"A\"]}}", "E20003" },
-  { "{\"white-list\":{\"to-add\":[\"A\"],\"to-remove\":[\"A\"]}}", "E20003" },
+  { "{}", "", 0 },
+  { "{} trailing text", "", 0 },
+  { "{\"white-list\":{}}", "", 0 },
+  { "{\"white-list\":{\"to-add\":[\"A\",\"A\"]}}", "", 0 },
+  { "{\"black-list\":{\"to-remove\":[\"A\"]}}", "", 0 },
+  { "{\"gray-list\":{\"to-add\":[\"A\"]},\"black-list\":{\"to-remove\":[\"A\"]}}", "",
+    0 },
+  { "{\"white-list\":{\"to-add\":[\"A\"]},\"gray-list\":{\"to-remove\":[\"A\"]}}", "",
+    0 },
+  { "{\"gray-list\":{\"to-remove\":[\"A\"]}}", "E20003", OC_FINDING_MIXLIST_CONFLICT },
+  { "{\"white-list\":{\"to-add\":[\"A\"],\"to-remove\":[\"A\"]}}", "E20003",
+    OC_FINDING_MIXLIST_CONFLICT },
   { "{\"white-list\":{\"to-remove\":[\"A\"]},\"black-list\":{\"to-remove\":[\"A\"]}}",
-    "E20003" },
-  { "{\"white-list\":{\"to-add\":[\"A\"]},\"black-list\":{\"to-add\":[\"A\"]}}",
-    "E20003" },
-  { "[]", "E21002" },
-  { "{\"white-list\":[]}", "E21002" },
-  { "{\"white-list\":{\"to-add\":\"A\"}}", "E21002" },
-  { "{\"white-list\":{\"to-add\":[1]}}", "E21002" },
-  { "{\"white-list\":{\"add\":[]}}", "E21002" },
-  { "{\"whitelist\":{}}", "E21002" },
-  { "{\"white-list\":{},}", "E21002" },
-  { "// c\n{}", "E21002" },
-  { "{\"white-list\":{},\"white-list\":{}}", "E21002" },
+    "E20003", OC_FINDING_MIXLIST_CONFLICT },
+  { "{\"white-list\":{\"to-add\":[\"A\"]},\"black-list\":{\"to-add\":[\"A\"]}}", "E20003",
+    OC_FINDING_MIXLIST_CONFLICT },
+  { "[]", "E21002", OC_FINDING_MIXLIST_SHAPE },
+  { "{\"white-list\":[]}", "E21002", OC_FINDING_MIXLIST_SHAPE },
+  { "{\"white-list\":{\"to-add\":\"A\"}}", "E21002", OC_FINDING_MIXLIST_SHAPE },
+  { "{\"white-list\":{\"to-add\":[1]}}", "E21002", OC_FINDING_MIXLIST_SHAPE },
+  { "{\"white-list\":{\"add\":[]}}", "E21002", OC_FINDING_MIXLIST_SHAPE },
+  { "{\"whitelist\":{}}", "E21002", OC_FINDING_MIXLIST_SHAPE },
+  { "{\"white-list\":{},}", "E21002", OC_FINDING_MIXLIST_JSON },
+  { "// c\n{}", "E21002", OC_FINDING_MIXLIST_JSON },
+  { "{\"white-list\":{},\"white-list\":{}}", "E21002", OC_FINDING_MIXLIST_SHAPE },
 };
 
 START_TEST(grammar)
@@ -46,6 +50,8 @@ START_TEST(grammar)
         "%s", rows[_i].text);
   else
     ck_assert_uint_eq(f.findings.n, 0);
+  if (*rows[_i].code)
+    ck_assert_int_eq(f.findings.items[0].id, rows[_i].id);
   oc_mix_clear(l);
   fixture_clear(&f);
 }

@@ -140,6 +140,89 @@ START_TEST(an_unknown_type)
 }
 END_TEST
 
+START_TEST(a_type_that_only_ai_cpu_has)
+{
+  struct bench b;
+  struct oc_op *op = one(&b, "Ascend310P3", "fp16", "MatrixDeterminant", OC_DT_F32);
+
+  bench_resolve(&b);
+  ck_assert(b.result->resolved);
+  ck_assert_int_eq(op->engine, OC_ENGINE_AICPU);
+  ck_assert_int_eq(bench_finding(&b, OC_FINDING_AICPU_TYPE)->severity, OC_SEV_NOTE);
+  bench_clear(&b);
+}
+END_TEST
+
+/* A chip of our own, for what the shipped tables do not have. */
+static void own_table(struct bench *b, struct oc_table *t, struct oc_table_op *row,
+                      struct oc_table_variant *v)
+{
+  static const struct oc_table_tensor tensors[] = { { "x", OC_PARAM_REQUIRED },
+                                                    { "y", OC_PARAM_REQUIRED } };
+
+  row->tensors = tensors;
+  row->n_inputs = row->n_outputs = 1;
+  row->variants = v;
+  row->n_variants = 1;
+  v->layouts = OC_LAYOUT_ANY;
+  ck_assert_int_eq(oc_table_put(t, row), 0);
+  b->options.table = t;
+}
+
+START_TEST(a_white_op_without_its_half)
+{
+  static const uint8_t columns[] = { OC_DT_U8, OC_DT_F32, OC_DT_BF16,
+                                     OC_DT_U8, OC_DT_F32, OC_DT_BF16 };
+  struct oc_table t = { .id = "own" };
+  struct oc_table_op row = { .type = "Relu", .policy = OC_POLICY_WHITE };
+  struct oc_table_variant v = { .n_columns = 3, .dtypes = columns };
+  struct bench b;
+  struct oc_op *op = one(&b, "Ascend910B1", "mixed_float16", "Relu", OC_DT_F32);
+
+  own_table(&b, &t, &row, &v);
+  bench_resolve(&b);
+  ck_assert_int_eq(out_dtype(op), OC_DT_U8);
+  ck_assert_str_eq(finding_arg(bench_finding(&b, OC_FINDING_WHITE_EMPTIED), "dtype"),
+                   "uint8");
+  oc_table_clear(&t);
+  bench_clear(&b);
+}
+END_TEST
+
+START_TEST(a_kept_op_that_is_promoted)
+{
+  struct bench b;
+
+  bench_init(&b, "Ascend910B1", NULL, "fp16");
+  struct oc_op *p = bench_data(&b, "p", OC_DT_F32), *q = bench_data(&b, "q", OC_DT_I32);
+  struct oc_op *less = bench_binary(&b, "less", "Less", p, q);
+  less->inputs[1].t.dtype = OC_DT_I32;
+  less->outputs[0].t.dtype = OC_DT_BOOL;
+  bench_output(&b, less);
+  bench_keep(&b, "less\n");
+  bench_resolve(&b);
+  ck_assert_int_eq(less->inputs[1].t.got, OC_DT_F32);
+  ck_assert_ptr_nonnull(bench_finding(&b, OC_FINDING_KEEP_PROMOTED));
+  ck_assert_int_eq(b.result->entries[0].state, OC_ENTRY_NO_EFFECT);
+  bench_clear(&b);
+}
+END_TEST
+
+START_TEST(a_cast_without_an_input)
+{
+  struct bench b;
+
+  bench_init(&b, "Ascend910B1", NULL, "mixed_float16");
+  struct oc_op *cast = bench_op(&b, "c", "Cast", OC_DT_F16, 1, NULL);
+  cast->outputs[0].t.dtype = OC_DT_F32;
+  bench_output(&b, bench_unary(&b, "r", "Relu", cast));
+  bench_resolve(&b);
+  ck_assert(!b.result->resolved);
+  ck_assert_str_eq(bench_finding(&b, OC_FINDING_JUDGE_FAILED)->subject, "r");
+  bench_clear(&b);
+}
+END_TEST
+
 START_TEST(reasons_form_a_chain)
 {
   struct bench b;
@@ -182,6 +265,10 @@ TCase *chip_cases(void)
   tcase_add_test(c, the_same_convolution_on_another_chip);
   tcase_add_test(c, reshape_has_no_kernel);
   tcase_add_test(c, an_unknown_type);
+  tcase_add_test(c, a_type_that_only_ai_cpu_has);
+  tcase_add_test(c, a_white_op_without_its_half);
+  tcase_add_test(c, a_kept_op_that_is_promoted);
+  tcase_add_test(c, a_cast_without_an_input);
   tcase_add_test(c, reasons_form_a_chain);
   tcase_add_test(c, names_of_rules_are_unique);
   return c;

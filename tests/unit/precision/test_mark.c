@@ -146,6 +146,7 @@ START_TEST(many_dead_lines_are_counted)
   ck_assert_int_eq(bench_keep(&b, oc_buf_str(&text)), 0);
   ck_assert_uint_eq(b.marks->n_not_found, 1000);
   ck_assert_uint_eq(b.findings.n, 101);
+  ck_assert_int_eq(b.findings.items[100].id, OC_FINDING_FINDINGS_CAPPED);
   ck_assert_str_eq(finding_arg(&b.findings.items[100], "n"), "900");
   oc_buf_clear(&text);
   bench_clear(&b);

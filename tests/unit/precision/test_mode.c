@@ -62,6 +62,24 @@ START_TEST(options)
 }
 END_TEST
 
+START_TEST(ids_of_what_does_not_go_together)
+{
+  struct oc_arena a;
+  struct oc_findings fs;
+  struct oc_mode_choice c;
+
+  oc_arena_init(&a, 0);
+  oc_findings_init(&fs, &a);
+  oc_precision_mode("force_fp16", "fp16", NULL, &fs, &c);
+  oc_precision_mode("force_fp16", NULL, "m.json", &fs, &c);
+  ck_assert_uint_eq(fs.n, 2);
+  ck_assert_int_eq(fs.items[0].id, OC_FINDING_MODES_BOTH);
+  ck_assert_int_eq(fs.items[1].id, OC_FINDING_MIXLIST_MODE);
+  ck_assert_str_eq(finding_arg(&fs.items[1], "mode"), "force_fp16");
+  oc_arena_clear(&a);
+}
+END_TEST
+
 START_TEST(advice_names_the_other_option)
 {
   struct oc_arena a;
@@ -112,6 +130,7 @@ TCase *mode_cases(void)
   TCase *c = tcase_create("mode");
 
   tcase_add_loop_test(c, options, 0, (int)OC_COUNT(rows));
+  tcase_add_test(c, ids_of_what_does_not_go_together);
   tcase_add_test(c, advice_names_the_other_option);
   tcase_add_test(c, bfloat16_needs_the_chip);
   tcase_add_test(c, a_list_without_a_mode_says_the_default);

@@ -161,11 +161,13 @@ START_TEST(mixlist_entries_that_do_nothing)
   bench_mix(
       &b,
       "{\"gray-list\":{\"to-add\":[\"Add\"]},\"black-list\":{\"to-remove\":[\"Square\"],"
-      "\"to-add\":[\"Sofmax\",\"Sin\"]}}");
+      "\"to-add\":[\"Sofmax\",\"Sin\",\"Sqrtt\"]}}");
   bench_resolve(&b);
   ck_assert_ptr_nonnull(bench_finding(&b, OC_FINDING_MIXLIST_NO_EFFECT));
   ck_assert_ptr_nonnull(bench_finding(&b, OC_FINDING_MIXLIST_UNKNOWN_TYPE));
   ck_assert_ptr_nonnull(bench_finding(&b, OC_FINDING_MIXLIST_UNMATCHED));
+  ck_assert_str_eq(
+      finding_arg(bench_finding(&b, OC_FINDING_MIXLIST_UNKNOWN_NEAR), "near"), "Sqrt");
   bench_clear(&b);
 }
 END_TEST
@@ -176,13 +178,16 @@ START_TEST(customize_entries)
   struct net n = build(&b, "fp16");
 
   bench_custom(&b, "sq:InputDtype:int64,OutputDtype:int64\nrooot:InputDtype:"
-                   "float32\nOpType::Sqrt:InputDtype:float16\n");
+                   "float32\nOpType::Sqrt:InputDtype:float16\n"
+                   "something_quite_different:InputDtype:float16\n");
   bench_resolve(&b);
   ck_assert_int_eq(bench_finding(&b, OC_FINDING_CUSTOMIZE_UNMATCHED_NEAR)->entry, 2);
   ck_assert_str_eq(
       finding_arg(bench_finding(&b, OC_FINDING_CUSTOMIZE_UNMATCHED_NEAR), "near"),
       "root");
   ck_assert_int_eq(state(&b, 3), OC_ENTRY_REDUNDANT);
+  ck_assert_int_eq(bench_finding(&b, OC_FINDING_CUSTOMIZE_REDUNDANT)->entry, 3);
+  ck_assert_int_eq(bench_finding(&b, OC_FINDING_CUSTOMIZE_UNMATCHED)->entry, 4);
   if (n.square->engine != OC_ENGINE_AICORE)
     ck_assert_ptr_nonnull(bench_finding(&b, OC_FINDING_CUSTOMIZE_IMPOSSIBLE));
   bench_clear(&b);
