@@ -135,8 +135,8 @@ const struct oc_map *oc_optable_cube(const struct oc_optable *t)
 
 const struct oc_retype *oc_optable_retypes(const struct oc_optable *t, size_t *ret_n)
 {
-  *ret_n = t->n_retypes;
-  return t->retypes;
+  *ret_n = t ? t->n_retypes : 0;
+  return t ? t->retypes : NULL;
 }
 
 const struct oc_unsupported *
