@@ -259,7 +259,7 @@ static void text_line(struct builder *b, char *line)
   else if (strcmp(w[0], "opset") == 0)
     opset_line(b, w, n);
   else if (strcmp(w[0], "in") == 0)
-    info_line(b, 11, w[1], w[2], w[3]);
+    info_line(b, 11, w[1], n == 4 ? w[2] : NULL, n == 4 ? w[3] : "");
   else if (strcmp(w[0], "out") == 0)
     info_line(b, 12, w[1], NULL, "");
   else if (strcmp(w[0], "init") == 0)
