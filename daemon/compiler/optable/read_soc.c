@@ -13,7 +13,7 @@ struct op_read {
   uint8_t *dtypes; /* n_tensors * n_columns, filled row by row */
   uint32_t n_tensors;
   uint32_t n_columns;
-  bool uneven;
+  const char *from; /* of the whole file, unless the op says otherwise */
 };
 
 static uint32_t items(const struct oc_tree *v)
@@ -163,7 +163,7 @@ static int read_flags(struct op_read *o, const struct oc_tree *v)
   };
   const struct oc_tree *flags = oc_tree_get(v, "flags");
   const char *p = flags && flags->text ? flags->text : "";
-  const char *from = oc_tree_text(v, "from", "");
+  const char *from = oc_tree_text(v, "from", o->from);
 
   for (;;) {
     struct oc_str w = oc_word_next(&p);
@@ -295,7 +295,7 @@ static int read_op(const struct oc_read *r, struct oc_table *table,
                    const struct oc_tree *v)
 {
   struct oc_table_op *op = OC_NEW(&r->t->arena, struct oc_table_op);
-  struct op_read o = { .r = r, .op = op };
+  struct op_read o = { .r = r, .op = op, .from = from };
 
   if (!op)
     return oc_error_set(r->err, OC_E_NOMEM, "out of memory while reading '%s'", r->name);
@@ -333,7 +333,7 @@ int oc_read_soc(const struct oc_read *r, const struct oc_tree *root)
   if (oc_map_puts(&r->t->tables, table->id, table))
     return oc_error_set(r->err, OC_E_NOMEM, "out of memory while reading '%s'", r->name);
   for (const struct oc_tree *v = ops->first; v; v = v->next) {
-    int rc = read_op(r, table, v);
+    int rc = read_op(r, table, oc_tree_text(root, "from", ""), v);
     if (rc)
       return rc;
   }

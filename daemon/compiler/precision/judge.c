@@ -103,7 +103,6 @@ static int one_tensor(struct judging *j, uint32_t tensor)
 
   if (!rc && j->record)
     record_step(j->r, &step);
-  j->v->emptied = j->v->emptied || step.match == OC_RULE_EMPTIED;
   return rc;
 }
 

@@ -40,7 +40,6 @@ struct oc_verdict {
   enum oc_engine engine; /* AICORE or FRAMEWORK when judged, NONE when refused */
   int32_t column;
   bool failed;    /* the vendor's judge stops the compilation here */
-  bool emptied;   /* a matcher removed every column on the way */
   bool by_format; /* a format filter took out the column that dtypes had put first */
   struct oc_refusal refusal;
 };
