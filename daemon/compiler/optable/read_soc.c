@@ -291,7 +291,7 @@ static int read_promote(struct op_read *o, const struct oc_tree *v)
   return 0;
 }
 
-static int read_op(const struct oc_read *r, struct oc_table *table,
+static int read_op(const struct oc_read *r, struct oc_table *table, const char *from,
                    const struct oc_tree *v)
 {
   struct oc_table_op *op = OC_NEW(&r->t->arena, struct oc_table_op);
