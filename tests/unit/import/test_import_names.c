@@ -163,6 +163,24 @@ START_TEST(loop_body)
 }
 END_TEST
 
+/* A branch may use constants and declared shapes of the graphs around it. */
+START_TEST(outer_constants)
+{
+  struct imported im;
+  import_text("opset 13\nin c b8 -\nin x f32 1,2,8\ninit w f32 2,2,3\n"
+              "graph t\nnode Conv cv x,w -> q\nout q\nend\n"
+              "graph e\nnode Transpose tr x -> q\nout q\nend\n"
+              "node If i c -> y then_branch=gt else_branch=ge\nout y\n",
+              NULL, &im);
+  ck_assert_int_eq(im.rc, 0);
+  ck_assert_str_eq(im.findings_text, "node-differs(i_1_else_branch/tr)");
+  const struct oc_op *op = oc_graph_find(im.graph, "i");
+  ck_assert_ptr_nonnull(oc_graph_find(op->subgraphs[0].graph,
+                                      "PartitionedCall_i_0_then_branch/cv_Conv2D_4"));
+  imported_clear(&im);
+}
+END_TEST
+
 static const struct {
   const char *out_nodes, *want; /* what NetOutput reads, or the finding */
 } outs[] = {
@@ -230,6 +248,7 @@ int main(void)
   tcase_add_loop_test(t, whole_graphs, 0, (int)(sizeof(rows) / sizeof(rows[0])));
   tcase_add_test(t, branches);
   tcase_add_test(t, loop_body);
+  tcase_add_test(t, outer_constants);
   tcase_add_loop_test(t, out_nodes, 0, (int)(sizeof(outs) / sizeof(outs[0])));
   tcase_add_test(t, open_dims_are_symbols);
   suite_add_tcase(s, t);

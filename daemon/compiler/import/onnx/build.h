@@ -152,7 +152,8 @@ const int64_t *onnx_is(struct onnx_cx *cx, const char *attr,
                        size_t *ret_n); /* NULL, 0 when absent */
 const struct oc_value *onnx_t(struct onnx_cx *cx,
                               const char *attr); /* tensor attribute, NULL when absent */
-/* Value of input `input` when it is an initializer or a Constant of the same graph. */
+/* Value of input `input` when it is an initializer or a Constant, of an outer graph too.
+ */
 const struct oc_value *onnx_const(const struct onnx_cx *cx, uint32_t input);
 /* Declared or constant rank of an input, -1 when the model does not say. */
 int64_t onnx_rank(const struct onnx_cx *cx, uint32_t input);
@@ -188,6 +189,8 @@ int onnx_enter(struct onnx_import *im, struct oc_op *op);
 int onnx_find_captures(struct onnx_import *im);
 /* scope.c */
 struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_graph *src);
+/* The scope that a tensor is captured from, or `sc` itself. */
+const struct onnx_scope *onnx_scope_of(const struct onnx_scope *sc, const char *tensor);
 void onnx_scopes_clear(struct onnx_import *im);
 int onnx_produce(struct onnx_scope *sc, const char *tensor, struct oc_op *op,
                  uint32_t out, const struct onnx_node *node);

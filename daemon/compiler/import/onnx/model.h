@@ -18,6 +18,7 @@
 #include "base/str.h"
 
 struct oc_graph;
+struct onnx_scope;
 
 enum onnx_attr_type {
   ONNX_ATTR_UNDEFINED = 0,
@@ -108,8 +109,9 @@ struct onnx_graph {
   const char *
       *free_names; /* tensors that it and its sub-graphs take from outside, sorted */
   size_t n_free_names;
-  struct oc_graph *target; /* the graph it becomes; NULL: its node was not translated */
-  const char *prefix;      /* "" or "<sub-graph>/" */
+  struct oc_graph *target;  /* the graph it becomes; NULL: its node was not translated */
+  const char *prefix;       /* "" or "<sub-graph>/" */
+  struct onnx_scope *scope; /* while it is being built, and for the graphs in it */
 };
 
 struct onnx_opset {

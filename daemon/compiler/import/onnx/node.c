@@ -118,7 +118,8 @@ const struct oc_value *onnx_const(const struct onnx_cx *cx, uint32_t input)
 {
   if (!onnx_has(cx, input))
     return NULL;
-  return oc_map_gets(&cx->sc->constants, cx->node->inputs[input]);
+  const char *name = cx->node->inputs[input];
+  return oc_map_gets(&onnx_scope_of(cx->sc, name)->constants, name);
 }
 
 int onnx_note_alike(struct onnx_scope *sc, const struct onnx_node *node)
@@ -143,13 +144,15 @@ static struct known find_known(const struct onnx_cx *cx, uint32_t input)
 {
   enum { MOST_STEPS = 32 }; /* chains are short; a ring must end */
   struct known k = { 0 };
+  const struct onnx_scope *sc = cx->sc;
   const char *name = onnx_has(cx, input) ? cx->node->inputs[input] : NULL;
   for (int step = 0; name && step < MOST_STEPS; step++) {
-    k.value = oc_map_gets(&cx->sc->constants, name);
-    k.info = oc_map_gets(&cx->sc->infos, name);
+    sc = onnx_scope_of(sc, name);
+    k.value = oc_map_gets(&sc->constants, name);
+    k.info = oc_map_gets(&sc->infos, name);
     if (k.value || (k.info && k.info->has_shape))
       return k;
-    name = oc_map_gets(&cx->sc->alike, name);
+    name = oc_map_gets(&sc->alike, name);
   }
   return (struct known){ 0 };
 }
@@ -175,7 +178,9 @@ enum oc_dtype onnx_dtype_of(const struct onnx_cx *cx, uint32_t input)
   const struct oc_value *v = onnx_const(cx, input);
   if (v || !onnx_has(cx, input))
     return v ? v->dtype : OC_DT_UNDEFINED;
-  const struct onnx_value_info *i = oc_map_gets(&cx->sc->infos, cx->node->inputs[input]);
+  const char *name = cx->node->inputs[input];
+  const struct onnx_value_info *i =
+      oc_map_gets(&onnx_scope_of(cx->sc, name)->infos, name);
   return i && i->is_tensor ? onnx_dtype(i->elem_type) : OC_DT_UNDEFINED;
 }
 

@@ -1,4 +1,7 @@
 /* Scopes: which op makes which tensor, and the links that wait for it. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "import/onnx/build.h"
 
@@ -22,6 +25,7 @@ struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_graph *src
   sc->last_link = &sc->links;
   sc->next = im->scopes;
   im->scopes = sc;
+  src->scope = sc;
   /* Later ones win: what the graph declares of its ends is more trusted than value_info.
    */
   int rc = note_infos(sc, src->values, src->n_values);
@@ -42,6 +46,22 @@ void onnx_scopes_clear(struct onnx_import *im)
     oc_map_clear(&sc->alike);
   }
   im->scopes = NULL;
+}
+
+static int by_name(const void *key, const void *entry)
+{
+  return strcmp(key, *(const char *const *)entry);
+}
+
+const struct onnx_scope *onnx_scope_of(const struct onnx_scope *sc, const char *tensor)
+{
+  while (sc->src->parent && sc->src->parent->scope) {
+    const struct onnx_node *n = sc->src->parent_node;
+    if (!bsearch(tensor, n->captures, n->n_captures, sizeof(*n->captures), by_name))
+      break;
+    sc = sc->src->parent->scope;
+  }
+  return sc;
 }
 
 int onnx_produce(struct onnx_scope *sc, const char *tensor, struct oc_op *op,
