@@ -78,8 +78,9 @@ struct cli_job {
  * (everything already said). `start` as in omcc_options. */
 int cli_run_job(struct cli *cli, enum omcc_want want, enum omcc_start start,
                 const char *schema, struct cli_job *ret);
-/* Reads the report and collects its findings. */
-void cli_read_report(struct cli_job *job);
+/* Reads the report and collects its findings; `ops`: also what it says of each op, which
+ * takes longer than everything else that a hit does. */
+void cli_read_report(struct cli_job *job, bool ops);
 void cli_close_job(struct cli_job *job);
 int cli_connect(struct cli *cli, enum omcc_start start, struct omcc **ret,
                 struct omcc_error *err);

@@ -250,7 +250,7 @@ static int finish(struct cli_job *j)
   struct placed placed = { 0 };
   int status = j->result->status;
 
-  cli_read_report(j);
+  cli_read_report(j, status || !is_hit(j->result) || j->cli->verbose);
   replay(j);
   if (status)
     return show_failure(j, status);

@@ -58,7 +58,7 @@ int verb_explain(struct cli *cli)
     return cli_refuse(cli, SCHEMA, OMCC_REQUEST, "the command line is wrong");
   status = cli_run_job(cli, OMCC_EXPLAIN, OMCC_START_IF_MISSING, SCHEMA, &j);
   if (!status) {
-    cli_read_report(&j);
+    cli_read_report(&j, true);
     status = j.result->status;
     if (!status && oc_findings_have_errors(&cli->findings))
       status = OMCC_REQUEST;

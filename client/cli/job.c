@@ -167,10 +167,21 @@ static void unpack_finished(struct cli_job *j)
     oc_finding_from_message(j->finished->findings[i], &j->cli->findings);
 }
 
-void cli_read_report(struct cli_job *j)
+/* The report out of its mapping, with the ops or without. */
+static void unpack_report(struct cli_job *j, const void *map, size_t len, bool ops)
 {
-  struct oc_error err = { 0 };
+  struct oc_arena *arena = &j->cli->arena;
+  Omcc__V1__Report *brief;
   ProtobufCMessage *m;
+
+  if (ops && !oc_message_unpack(&omcc__v1__report__descriptor, map, len, arena, &m, NULL))
+    j->report = (const Omcc__V1__Report *)m;
+  if (!ops && !oc_report_unpack_brief(map, len, arena, &brief, NULL))
+    j->report = brief;
+}
+
+void cli_read_report(struct cli_job *j, bool ops)
+{
   struct stat st;
   void *map;
 
@@ -180,9 +191,7 @@ void cli_read_report(struct cli_job *j)
   map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, j->result->report_fd, 0);
   if (map == MAP_FAILED)
     return;
-  if (!oc_message_unpack(&omcc__v1__report__descriptor, map, (size_t)st.st_size,
-                         &j->cli->arena, &m, &err))
-    j->report = (const Omcc__V1__Report *)m;
+  unpack_report(j, map, (size_t)st.st_size, ops);
   munmap(map, (size_t)st.st_size);
   for (size_t i = 0; j->report && i < j->report->n_findings; i++)
     oc_finding_from_message(j->report->findings[i], &j->cli->findings);

@@ -25,6 +25,11 @@ size_t oc_message_cap(size_t len);
 /* Packs into `out` (replacing its content). 0, OC_E_NOMEM or OC_E_LIMIT (buffer cap). */
 int oc_message_pack(const void *message, struct oc_buf *out);
 
+/* A report without its ops, which are nine tenths of it: for who shows findings and lists
+ * only. The bytes may go away afterwards. OC_E_PROTO when malformed, OC_E_NOMEM. */
+int oc_report_unpack_brief(const void *body, size_t len, struct oc_arena *arena,
+                           Omcc__V1__Report **ret, struct oc_error *err);
+
 /* One finding as a message and back; everything is copied into the arena. A message whose
  * id this build does not know becomes the register's `unknown-finding` with the id as
  * subject. */

@@ -159,6 +159,52 @@ START_TEST(a_large_report_fits_its_cap)
 }
 END_TEST
 
+START_TEST(brief_report_has_everything_but_ops)
+{
+  Omcc__V1__Report report = OMCC__V1__REPORT__INIT;
+  Omcc__V1__Op op = OMCC__V1__OP__INIT;
+  Omcc__V1__Op *ops[2] = { &op, &op };
+  Omcc__V1__Finding finding = OMCC__V1__FINDING__INIT;
+  Omcc__V1__Finding *findings[1] = { &finding };
+  Omcc__V1__ListEntry entry = OMCC__V1__LIST_ENTRY__INIT;
+  Omcc__V1__ListEntry *entries[1] = { &entry };
+  Omcc__V1__Report *brief = NULL;
+  struct oc_error err = { 0 };
+
+  op.name = (char *)"conv1";
+  finding.id = (char *)"keep-unmatched";
+  entry.text = (char *)"relu9";
+  report.schema = 1;
+  report.mode = (char *)"fp16";
+  report.ops = ops;
+  report.n_ops = 2;
+  report.lists = entries;
+  report.n_lists = 1;
+  report.findings = findings;
+  report.n_findings = 1;
+  report.resolved = true;
+  report.weights_underflowed = 300;
+  ck_assert_int_eq(oc_message_pack(&report, &out), 0);
+  ck_assert_int_eq(oc_report_unpack_brief(out.data, out.len, &arena, &brief, NULL), 0);
+  ck_assert_uint_eq(brief->n_ops, 0);
+  ck_assert_str_eq(brief->mode, "fp16");
+  ck_assert_str_eq(brief->lists[0]->text, "relu9");
+  ck_assert_str_eq(brief->findings[0]->id, "keep-unmatched");
+  ck_assert_uint_eq(brief->weights_underflowed, 300);
+  ck_assert(brief->resolved);
+  for (size_t len = 1; len < out.len;
+       len++) { /* cut anywhere: an error, or a shorter report */
+    uint8_t *cut = malloc(len);
+    memcpy(cut, out.data, len);
+    int rc = oc_report_unpack_brief(cut, len, &arena, &brief, &err);
+    ck_assert(rc == 0 || rc == OC_E_PROTO);
+    free(cut);
+  }
+  ck_assert_int_eq(oc_report_unpack_brief("\x0b", 1, &arena, &brief, NULL), OC_E_PROTO);
+  ck_assert_int_eq(oc_report_unpack_brief("", 0, &arena, &brief, NULL), 0);
+}
+END_TEST
+
 START_TEST(finding_both_ways)
 {
   struct oc_findings from;
@@ -234,6 +280,7 @@ int main(void)
   tcase_add_test(t, small_cap_is_an_error);
   tcase_add_test(t, caps);
   tcase_add_test(t, a_large_report_fits_its_cap);
+  tcase_add_test(t, brief_report_has_everything_but_ops);
   tcase_add_test(t, finding_both_ways);
   tcase_add_test(t, finding_of_another_build);
   tcase_add_test(t, findings_without_memory);
