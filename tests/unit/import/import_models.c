@@ -112,7 +112,7 @@ static void count_nodes(struct table *t, const struct mapped *m, struct oc_arena
   struct oc_findings quiet;
   struct onnx_model *model = NULL;
   oc_findings_init(&quiet, arena);
-  struct onnx_reader rd = {
+  struct import_reader rd = {
     .base = m->data, .len = m->len, .arena = arena, .findings = &quiet
   };
   if (onnx_read_model(&rd, &model))

@@ -44,14 +44,14 @@ static int check_line(const char *line, struct oc_graph *g)
     return 0;
   (void)snprintf(type, sizeof(type), "%.*s", (int)(colon - line - 2), line + 2);
   const char *arrow = strstr(colon, "->");
-  if (!arrow || !onnx_ir_outputs(type, &fixed, &dynamic))
+  if (!arrow || !import_ir_outputs(type, &fixed, &dynamic))
     return 0;
   const char *bar = strstr(arrow, " | ");
   const char *end = bar ? bar : line + strlen(line);
-  uint32_t n_in = onnx_ir_inputs(type);
+  uint32_t n_in = import_ir_inputs(type);
   struct oc_op *op = oc_graph_add(g, type, oc_arena_strdup(g->arena, type),
                                   n_in == UINT32_MAX ? N_TENSORS : n_in, fixed + dynamic);
-  onnx_name_tensors(g->arena, op);
+  import_name_tensors(g->arena, op);
   expect_names(type, colon + 1, (size_t)(arrow - colon - 1), op, true);
   expect_names(type, arrow + 2, (size_t)(end - arrow - 2), op, false);
   return 1;

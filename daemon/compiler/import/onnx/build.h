@@ -22,14 +22,13 @@ enum { ONNX_MAX_PIECES = 48 }; /* the longest expansion has about twenty */
 struct onnx_rule;
 
 struct onnx_import {
-  struct onnx_reader rd;
+  struct import_reader rd;
   const struct oc_import_options *opt;
   struct oc_arena *arena;
   struct oc_findings *findings;
   struct onnx_model *model;
-  int64_t opset;       /* of the standard domain */
-  uint64_t n_expanded; /* k of the next node of an expansion */
-  uint32_t n_told[OC_FINDING_COUNT];
+  int64_t opset;             /* of the standard domain */
+  uint64_t n_expanded;       /* k of the next node of an expansion */
   struct oc_map op_names;    /* final op name -> op */
   struct oc_map told;        /* "<finding>:<op type>" already reported */
   struct oc_map rules;       /* op type -> first of its rows */
@@ -205,20 +204,10 @@ int onnx_build_outputs(struct onnx_scope *sc);
 /* nodes.c */
 int onnx_build_nodes(struct onnx_scope *sc);
 
-/* ir_names.c: names the tensors of an op after its IR type. */
-void onnx_name_tensors(struct oc_arena *a, struct oc_op *op);
-/* Outputs of an IR type: fixed ones, and whether dynamic ones follow; false when the type
- * is not known. */
-bool onnx_ir_outputs(const char *type, uint32_t *ret_fixed, bool *ret_dynamic);
-/* Most inputs of an IR type, UINT32_MAX when dynamic or not known. */
-uint32_t onnx_ir_inputs(const char *type);
-
 /* A finding of this section; after the first few of one kind they are only counted. */
 void onnx_tell(struct onnx_import *im, enum oc_finding_id id, const char *subject,
                const char *name1, const char *value1, const char *name2,
                const char *value2);
-/* Says how many were only counted. */
-void onnx_tell_rest(struct onnx_import *im);
 
 /* --- the table (rules.c) --- */
 typedef void (*onnx_fn)(struct onnx_cx *cx);

@@ -28,13 +28,13 @@ struct oc_op *onnx_add(struct onnx_cx *cx, const char *suffix, const char *type,
 {
   uint32_t fixed = 0;
   bool dynamic = false;
-  if (!onnx_ir_outputs(type, &fixed, &dynamic))
+  if (!import_ir_outputs(type, &fixed, &dynamic))
     fixed = n_out;
   struct oc_op *op =
       oc_graph_add(cx->sc->graph, "", type, n_in, dynamic ? fixed + n_out : fixed);
   if (!op)
     return NULL;
-  onnx_name_tensors(cx->im->arena, op);
+  import_name_tensors(cx->im->arena, op);
   onnx_set_formats(op, OC_FMT_ND);
   note_piece(cx, op, suffix);
   return op;
@@ -173,7 +173,7 @@ struct oc_op *onnx_one_to_one(struct onnx_cx *cx, const char *type)
 {
   uint32_t n_in = onnx_n_in(cx);
   uint32_t n_out = onnx_n_out(cx);
-  if (n_in > onnx_ir_inputs(type)) {
+  if (n_in > import_ir_inputs(type)) {
     onnx_refuse(cx, "it has more inputs than the operator takes");
     return NULL;
   }

@@ -9,12 +9,6 @@
 #include "import/import.h"
 #include "import/onnx/build.h"
 
-/* What one import may take: structs around short names and numbers are larger than their
- * bytes in the file, hence the factor; the constant covers tiny models. */
-static const size_t ROOM_PER_BYTE = 24;
-static const size_t ROOM_AT_LEAST = (size_t)16 << 20;
-/* Told in full of each kind of finding. */
-static const uint32_t TOLD_IN_FULL = 16;
 static const int64_t VENDOR_OLDEST = 8;
 static const int64_t VENDOR_NEWEST = 18;
 
@@ -22,26 +16,7 @@ void onnx_tell(struct onnx_import *im, enum oc_finding_id id, const char *subjec
                const char *name1, const char *value1, const char *name2,
                const char *value2)
 {
-  if (im->n_told[id]++ >= TOLD_IN_FULL)
-    return;
-  struct oc_finding *f =
-      name1 && name2
-          ? oc_finding_add(im->findings, id, subject, name1, value1, name2, value2, NULL)
-      : name1 ? oc_finding_add(im->findings, id, subject, name1, value1, NULL)
-              : oc_finding_add(im->findings, id, subject, NULL);
-  onnx_lower(&im->rd, f);
-}
-
-void onnx_tell_rest(struct onnx_import *im)
-{
-  for (size_t id = 0; id < OC_FINDING_COUNT; id++) {
-    if (im->n_told[id] <= TOLD_IN_FULL)
-      continue;
-    char n[16];
-    (void)snprintf(n, sizeof(n), "%u", (unsigned)(im->n_told[id] - TOLD_IN_FULL));
-    (void)oc_finding_add(im->findings, OC_FINDING_MORE_OF_THESE,
-                         oc_finding_info((enum oc_finding_id)id)->id, "n", n, NULL);
-  }
+  import_tell(&im->rd, id, subject, name1, value1, name2, value2);
 }
 
 static int check_opset(struct onnx_import *im)
@@ -57,7 +32,7 @@ static int check_opset(struct onnx_import *im)
   if (im->opset == 0 && m->n_opsets > 0)
     return OC_OK; /* only operators of other domains; a standard one will not be found */
   if (im->opset <= 0)
-    return onnx_malformed(&im->rd, im->rd.base, "it does not say which opset it uses");
+    return import_malformed(&im->rd, im->rd.base, "it does not say which opset it uses");
   (void)snprintf(version, sizeof(version), "%lld", (long long)im->opset);
   if (im->opset < VENDOR_OLDEST)
     onnx_tell(im, OC_FINDING_OPSET_OLD, version, NULL, NULL, NULL, NULL);
@@ -121,24 +96,6 @@ static int run(struct onnx_import *im)
   return rc;
 }
 
-static size_t room_for(size_t model_len)
-{
-  size_t room = 0;
-  if (__builtin_mul_overflow(model_len, ROOM_PER_BYTE, &room) ||
-      __builtin_add_overflow(room, ROOM_AT_LEAST, &room))
-    return 0;
-  return room;
-}
-
-static size_t lowered_cap(const struct oc_arena *a, size_t model_len)
-{
-  size_t room = room_for(model_len);
-  size_t cap = 0;
-  if (room == 0 || __builtin_add_overflow(a->used, room, &cap))
-    return a->cap;
-  return a->cap != 0 && a->cap < cap ? a->cap : cap;
-}
-
 static void clear(struct onnx_import *im)
 {
   onnx_scopes_clear(im);
@@ -157,16 +114,16 @@ int oc_import_onnx(const struct oc_import_options *options, struct oc_arena *are
   im->opt = options;
   im->arena = arena;
   im->findings = findings;
-  im->rd = (struct onnx_reader){ .base = options->model,
-                                 .len = options->model_len,
-                                 .arena = arena,
-                                 .findings = findings,
-                                 .lenient = options->lenient };
+  im->rd = (struct import_reader){ .base = options->model,
+                                   .len = options->model_len,
+                                   .arena = arena,
+                                   .findings = findings,
+                                   .lenient = options->lenient };
   size_t cap = arena->cap;
-  arena->cap = lowered_cap(arena, options->model_len);
+  arena->cap = import_cap(arena, options->model_len);
   int rc = run(im);
   arena->cap = cap;
-  onnx_tell_rest(im);
+  import_tell_rest(&im->rd);
   clear(im);
   if (!rc && arena->failed)
     rc = OC_E_NOMEM;
@@ -202,13 +159,13 @@ int oc_import_external(const uint8_t *model, size_t len, struct oc_arena *arena,
                        const char *const **ret_names, size_t *ret_n,
                        struct oc_findings *findings, struct oc_error *err)
 {
-  struct onnx_reader rd = {
+  struct import_reader rd = {
     .base = model, .len = len, .arena = arena, .findings = findings
   };
   struct onnx_model *m = NULL;
   struct oc_map seen = { 0 };
   size_t cap = arena->cap;
-  arena->cap = lowered_cap(arena, len);
+  arena->cap = import_cap(arena, len);
   int rc = onnx_read_model(&rd, &m);
   for (const struct onnx_graph *g = rc ? NULL : m->graph; g && !rc; g = g->next_graph)
     rc = note_graph(&seen, g);

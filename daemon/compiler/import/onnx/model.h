@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/finding.h"
 #include "base/str.h"
+#include "import/reader.h"
 
 struct oc_graph;
 struct onnx_scope;
@@ -128,42 +129,18 @@ struct onnx_model {
   struct onnx_graph *graph;
 };
 
-/* Shared by everything that reads the model's bytes. */
-struct onnx_reader {
-  const uint8_t *base;
-  size_t len;
-  struct oc_arena *arena;
-  struct oc_findings *findings;
-  bool lenient;
-  size_t total_nodes;
-};
-
 /* 0 and the model, OC_E_FORMAT with a finding, or OC_E_NOMEM. */
-int onnx_read_model(struct onnx_reader *r, struct onnx_model **ret);
+int onnx_read_model(struct import_reader *r, struct onnx_model **ret);
 /* Header of one TensorProto message. */
-int onnx_read_tensor(struct onnx_reader *r, struct oc_str body, struct onnx_tensor *ret);
+int onnx_read_tensor(struct import_reader *r, struct oc_str body,
+                     struct onnx_tensor *ret);
 /* A list of tensor headers: every occurrence of `field` in `body`. */
-int onnx_read_tensors(struct onnx_reader *r, struct oc_str body, uint32_t field,
+int onnx_read_tensors(struct import_reader *r, struct oc_str body, uint32_t field,
                       struct onnx_tensor **ret, size_t *ret_n);
-int onnx_read_value_infos(struct onnx_reader *r, struct oc_str body, uint32_t field,
+int onnx_read_value_infos(struct import_reader *r, struct oc_str body, uint32_t field,
                           struct onnx_value_info **ret, size_t *ret_n);
-int onnx_read_attr(struct onnx_reader *r, struct oc_str body, struct onnx_attr **ret,
+int onnx_read_attr(struct import_reader *r, struct oc_str body, struct onnx_attr **ret,
                    struct oc_str *ret_graph);
-
-/* Helpers of the readers. */
-/* How often `field` occurs (as a message or bytes); SIZE_MAX when malformed. */
-size_t onnx_count(const struct onnx_reader *r, struct oc_str body, uint32_t field);
-/* A field's bytes as a NUL-terminated UTF-8 string; NULL with a finding otherwise. */
-const char *onnx_string(struct onnx_reader *r, struct oc_str s);
-/* Every value of a repeated number field, packed or not, as one array. */
-int onnx_read_ints(struct onnx_reader *r, struct oc_str body, uint32_t field,
-                   const int64_t **ret, size_t *ret_n);
-int onnx_read_floats(struct onnx_reader *r, struct oc_str body, uint32_t field,
-                     const float **ret, size_t *ret_n);
-/* Adds "model-malformed" at the byte position of `where` and returns OC_E_FORMAT. */
-int onnx_malformed(struct onnx_reader *r, const void *where, const char *why);
-/* The finding with severity lowered when lenient. */
-struct oc_finding *onnx_lower(const struct onnx_reader *r, struct oc_finding *f);
 
 const struct onnx_attr *onnx_attr_find(const struct onnx_node *n, const char *name);
 

@@ -83,7 +83,7 @@ static int stand_in(struct onnx_cx *cx)
   if (!op)
     return OC_E_NOMEM;
   op->source_type = n->op_type;
-  onnx_name_tensors(cx->im->arena, op);
+  import_name_tensors(cx->im->arena, op);
   onnx_set_formats(op, OC_FMT_ND);
   onnx_ins(cx, op, 0, 0, n->n_inputs);
   for (uint32_t i = 0; i < n->n_outputs; i++)

@@ -22,9 +22,9 @@ static int type_of_field(uint32_t field)
   }
 }
 
-static int read_strings(struct onnx_reader *r, struct oc_str body, struct onnx_attr *a)
+static int read_strings(struct import_reader *r, struct oc_str body, struct onnx_attr *a)
 {
-  size_t n = onnx_count(r, body, 9);
+  size_t n = import_count(r, body, 9);
   struct oc_str *list = OC_NEW_N(r->arena, struct oc_str, n == SIZE_MAX ? 0 : n);
   if (!list)
     return OC_E_NOMEM;
@@ -46,12 +46,12 @@ static int read_strings(struct onnx_reader *r, struct oc_str body, struct onnx_a
 }
 
 /* One field of the attribute; `*ret_last` is the last value field seen. */
-static int read_field(struct onnx_reader *r, const struct oc_field *f,
+static int read_field(struct import_reader *r, const struct oc_field *f,
                       struct onnx_attr *a, struct oc_str *ret_graph,
                       struct oc_str *ret_tensor, int *ret_type)
 {
   if (f->number == 1 && f->type == OC_WIRE_BYTES) {
-    a->name = onnx_string(r, oc_field_str(f));
+    a->name = import_string(r, oc_field_str(f));
     return a->name ? OC_OK : r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
   }
   if (f->number == 20 && f->type == OC_WIRE_VARINT) {
@@ -77,12 +77,12 @@ static int read_field(struct onnx_reader *r, const struct oc_field *f,
   return OC_OK;
 }
 
-static int read_value(struct onnx_reader *r, struct oc_str body, struct onnx_attr *a,
+static int read_value(struct import_reader *r, struct oc_str body, struct onnx_attr *a,
                       struct oc_str tensor)
 {
   switch (a->type) {
-  case ONNX_ATTR_INTS: return onnx_read_ints(r, body, 8, &a->ints, &a->n);
-  case ONNX_ATTR_FLOATS: return onnx_read_floats(r, body, 7, &a->floats, &a->n);
+  case ONNX_ATTR_INTS: return import_read_ints(r, body, 8, &a->ints, &a->n);
+  case ONNX_ATTR_FLOATS: return import_read_floats(r, body, 7, &a->floats, &a->n);
   case ONNX_ATTR_STRINGS: return read_strings(r, body, a);
   case ONNX_ATTR_STRING:
     if (!a->s.p)
@@ -90,14 +90,14 @@ static int read_value(struct onnx_reader *r, struct oc_str body, struct onnx_att
     return OC_OK;
   case ONNX_ATTR_TENSOR:
     if (!tensor.p)
-      return onnx_malformed(r, body.p, "a tensor attribute has no tensor");
+      return import_malformed(r, body.p, "a tensor attribute has no tensor");
     a->t = OC_NEW(r->arena, struct onnx_tensor);
     return a->t ? onnx_read_tensor(r, tensor, a->t) : OC_E_NOMEM;
   default: return OC_OK;
   }
 }
 
-int onnx_read_attr(struct onnx_reader *r, struct oc_str body, struct onnx_attr **ret,
+int onnx_read_attr(struct import_reader *r, struct oc_str body, struct onnx_attr **ret,
                    struct oc_str *ret_graph)
 {
   struct onnx_attr *a = OC_NEW(r->arena, struct onnx_attr);
@@ -115,12 +115,12 @@ int onnx_read_attr(struct onnx_reader *r, struct oc_str body, struct onnx_attr *
       return rc;
   }
   if (w.bad)
-    return onnx_malformed(r, w.p, w.why);
+    return import_malformed(r, w.p, w.why);
   if (a->type == ONNX_ATTR_UNDEFINED)
     a->type = seen;
   if (a->type == ONNX_ATTR_GRAPH) {
     if (!graph.p)
-      return onnx_malformed(r, body.p, "a graph attribute has no graph");
+      return import_malformed(r, body.p, "a graph attribute has no graph");
     *ret_graph = graph;
   }
   *ret = a;

@@ -24,7 +24,7 @@ struct queue {
   struct onnx_graph **last_graph; /* the chain of all graphs */
 };
 
-static int queue_graph(struct onnx_reader *r, struct queue *q, struct oc_str body,
+static int queue_graph(struct import_reader *r, struct queue *q, struct oc_str body,
                        struct onnx_graph *parent, struct onnx_node *node,
                        struct onnx_graph **ret)
 {
@@ -38,8 +38,8 @@ static int queue_graph(struct onnx_reader *r, struct queue *q, struct oc_str bod
   if (g->depth > OC_MAX_NESTING) {
     char limit[16];
     (void)snprintf(limit, sizeof(limit), "%d", OC_MAX_NESTING);
-    onnx_lower(r, oc_finding_add(r->findings, OC_FINDING_MODEL_NESTING,
-                                 node ? node->op_type : "", "limit", limit, NULL));
+    import_lower(r, oc_finding_add(r->findings, OC_FINDING_MODEL_NESTING,
+                                   node ? node->op_type : "", "limit", limit, NULL));
     return OC_E_FORMAT;
   }
   w->graph = g;
@@ -52,7 +52,7 @@ static int queue_graph(struct onnx_reader *r, struct queue *q, struct oc_str bod
   return OC_OK;
 }
 
-static int read_attrs(struct onnx_reader *r, struct queue *q, struct oc_str body,
+static int read_attrs(struct import_reader *r, struct queue *q, struct oc_str body,
                       struct onnx_graph *g, struct onnx_node *n)
 {
   struct onnx_attr **tail = &n->attrs;
@@ -72,16 +72,16 @@ static int read_attrs(struct onnx_reader *r, struct queue *q, struct oc_str body
       return rc;
     tail = &(*tail)->next;
   }
-  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
 /* The strings of one repeated field. */
-static int read_names(struct onnx_reader *r, struct oc_str body, uint32_t field,
+static int read_names(struct import_reader *r, struct oc_str body, uint32_t field,
                       const char ***ret, uint32_t *ret_n)
 {
-  size_t n = onnx_count(r, body, field);
+  size_t n = import_count(r, body, field);
   if (n >= UINT32_MAX)
-    return onnx_malformed(r, body.p, "a node is malformed");
+    return import_malformed(r, body.p, "a node is malformed");
   const char **names = OC_NEW_N(r->arena, const char *, n);
   if (!names)
     return OC_E_NOMEM;
@@ -91,7 +91,7 @@ static int read_names(struct onnx_reader *r, struct oc_str body, uint32_t field,
   oc_wire_open(&w, body.p, body.len);
   while (at < n && oc_wire_next(&w, &f))
     if (f.number == field && f.type == OC_WIRE_BYTES) {
-      names[at] = onnx_string(r, oc_field_str(&f));
+      names[at] = import_string(r, oc_field_str(&f));
       if (!names[at++])
         return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
     }
@@ -100,7 +100,8 @@ static int read_names(struct onnx_reader *r, struct oc_str body, uint32_t field,
   return OC_OK;
 }
 
-static int read_node_words(struct onnx_reader *r, struct oc_str body, struct onnx_node *n)
+static int read_node_words(struct import_reader *r, struct oc_str body,
+                           struct onnx_node *n)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -113,20 +114,20 @@ static int read_node_words(struct onnx_reader *r, struct oc_str body, struct onn
                                         : NULL;
     if (!word || f.type != OC_WIRE_BYTES)
       continue;
-    *word = onnx_string(r, oc_field_str(&f));
+    *word = import_string(r, oc_field_str(&f));
     if (!*word)
       return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
   }
   if (w.bad)
-    return onnx_malformed(r, w.p, w.why);
+    return import_malformed(r, w.p, w.why);
   if (strcmp(n->domain, "ai.onnx") == 0)
     n->domain = "";
   if (n->op_type[0] == '\0')
-    return onnx_malformed(r, body.p, "a node has no op type");
+    return import_malformed(r, body.p, "a node has no op type");
   return OC_OK;
 }
 
-static int read_node(struct onnx_reader *r, struct queue *q, struct oc_str body,
+static int read_node(struct import_reader *r, struct queue *q, struct oc_str body,
                      struct onnx_graph *g, struct onnx_node **ret)
 {
   struct onnx_node *n = OC_NEW(r->arena, struct onnx_node);
@@ -144,7 +145,7 @@ static int read_node(struct onnx_reader *r, struct queue *q, struct oc_str body,
   return rc;
 }
 
-static int read_nodes(struct onnx_reader *r, struct queue *q, struct oc_str body,
+static int read_nodes(struct import_reader *r, struct queue *q, struct oc_str body,
                       struct onnx_graph *g)
 {
   struct onnx_node **tail = &g->nodes;
@@ -156,24 +157,24 @@ static int read_nodes(struct onnx_reader *r, struct queue *q, struct oc_str body
     if (f.type != OC_WIRE_BYTES)
       continue;
     if (f.number == 2) {
-      g->name = onnx_string(r, oc_field_str(&f));
+      g->name = import_string(r, oc_field_str(&f));
       if (!g->name)
         return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
     }
     if (f.number != 1)
       continue;
     if (++r->total_nodes > OC_MAX_OPS)
-      return onnx_malformed(r, f.data, "there are more nodes than any model has");
+      return import_malformed(r, f.data, "there are more nodes than any model has");
     int rc = read_node(r, q, oc_field_str(&f), g, tail);
     if (rc)
       return rc;
     tail = &(*tail)->next;
     g->n_nodes++;
   }
-  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
-static int read_graph(struct onnx_reader *r, struct queue *q, struct oc_str body,
+static int read_graph(struct import_reader *r, struct queue *q, struct oc_str body,
                       struct onnx_graph *g)
 {
   int rc = read_nodes(r, q, body, g);
@@ -185,12 +186,12 @@ static int read_graph(struct onnx_reader *r, struct queue *q, struct oc_str body
     rc = onnx_read_value_infos(r, body, 12, &g->outputs, &g->n_outputs);
   if (!rc)
     rc = onnx_read_value_infos(r, body, 13, &g->values, &g->n_values);
-  if (!rc && onnx_count(r, body, 15) != 0)
-    return onnx_malformed(r, body.p, "sparse initializers are not supported");
+  if (!rc && import_count(r, body, 15) != 0)
+    return import_malformed(r, body.p, "sparse initializers are not supported");
   return rc;
 }
 
-static int read_opset(struct onnx_reader *r, struct oc_str body, struct onnx_opset *ret)
+static int read_opset(struct import_reader *r, struct oc_str body, struct onnx_opset *ret)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -198,7 +199,7 @@ static int read_opset(struct onnx_reader *r, struct oc_str body, struct onnx_ops
   oc_wire_open(&w, body.p, body.len);
   while (oc_wire_next(&w, &f)) {
     if (f.number == 1 && f.type == OC_WIRE_BYTES)
-      ret->domain = onnx_string(r, oc_field_str(&f));
+      ret->domain = import_string(r, oc_field_str(&f));
     else if (f.number == 2 && f.type == OC_WIRE_VARINT)
       ret->version = oc_field_i64(&f);
     if (!ret->domain)
@@ -206,14 +207,14 @@ static int read_opset(struct onnx_reader *r, struct oc_str body, struct onnx_ops
   }
   if (strcmp(ret->domain, "ai.onnx") == 0)
     ret->domain = "";
-  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
 /* The small fields of the model; the graph's bytes are handed back. */
-static int read_top(struct onnx_reader *r, struct oc_str body, struct onnx_model *m,
+static int read_top(struct import_reader *r, struct oc_str body, struct onnx_model *m,
                     struct oc_str *ret_graph)
 {
-  size_t room = onnx_count(r, body, 8);
+  size_t room = import_count(r, body, 8);
   struct oc_wire w;
   struct oc_field f;
   if (room == SIZE_MAX)
@@ -237,10 +238,10 @@ static int read_top(struct onnx_reader *r, struct oc_str body, struct onnx_model
     if (rc)
       return rc;
   }
-  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
-static int read_queue(struct onnx_reader *r, struct queue *q)
+static int read_queue(struct import_reader *r, struct queue *q)
 {
   for (struct waiting *w = q->first; w; w = w->next) {
     int rc = read_graph(r, q, w->body, w->graph);
@@ -250,7 +251,7 @@ static int read_queue(struct onnx_reader *r, struct queue *q)
   return OC_OK;
 }
 
-int onnx_read_model(struct onnx_reader *r, struct onnx_model **ret)
+int onnx_read_model(struct import_reader *r, struct onnx_model **ret)
 {
   struct oc_str body = { (const char *)r->base, r->len };
   struct oc_str graph = { 0 };
@@ -260,14 +261,14 @@ int onnx_read_model(struct onnx_reader *r, struct onnx_model **ret)
   if (!m)
     return OC_E_NOMEM;
   if (r->len == 0) {
-    onnx_lower(r, oc_finding_add(r->findings, OC_FINDING_MODEL_EMPTY, "", NULL));
+    import_lower(r, oc_finding_add(r->findings, OC_FINDING_MODEL_EMPTY, "", NULL));
     return OC_E_FORMAT;
   }
   int rc = read_top(r, body, m, &graph);
   if (rc)
     return rc;
   if (!graph.p)
-    return onnx_malformed(r, r->base, "there is no graph in it");
+    return import_malformed(r, r->base, "there is no graph in it");
   rc = queue_graph(r, &q, graph, NULL, NULL, &m->graph);
   if (!rc)
     rc = read_queue(r, &q);

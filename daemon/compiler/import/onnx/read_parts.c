@@ -5,7 +5,8 @@
 #include "wire/wire.h"
 
 /* One StringStringEntry of external_data. */
-static int read_external(struct onnx_reader *r, struct oc_str body, struct onnx_tensor *t)
+static int read_external(struct import_reader *r, struct oc_str body,
+                         struct onnx_tensor *t)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -13,13 +14,13 @@ static int read_external(struct onnx_reader *r, struct oc_str body, struct onnx_
   oc_wire_open(&w, body.p, body.len);
   while (oc_wire_next(&w, &f))
     if (f.type == OC_WIRE_BYTES && (f.number == 1 || f.number == 2)) {
-      const char *copy = onnx_string(r, oc_field_str(&f));
+      const char *copy = import_string(r, oc_field_str(&f));
       if (!copy)
         return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
       *(f.number == 1 ? &key : &value) = oc_str_of(copy);
     }
   if (w.bad)
-    return onnx_malformed(r, w.p, w.why);
+    return import_malformed(r, w.p, w.why);
   bool good = true;
   if (oc_str_is(key, "location"))
     t->location = value.p ? value.p : "";
@@ -27,10 +28,11 @@ static int read_external(struct onnx_reader *r, struct oc_str body, struct onnx_
     good = oc_str_to_u64(value, &t->offset);
   else if (oc_str_is(key, "length"))
     good = t->has_length = oc_str_to_u64(value, &t->length);
-  return good ? OC_OK : onnx_malformed(r, body.p, "an external data entry is no number");
+  return good ? OC_OK
+              : import_malformed(r, body.p, "an external data entry is no number");
 }
 
-int onnx_read_tensor(struct onnx_reader *r, struct oc_str body, struct onnx_tensor *t)
+int onnx_read_tensor(struct import_reader *r, struct oc_str body, struct onnx_tensor *t)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -46,7 +48,7 @@ int onnx_read_tensor(struct onnx_reader *r, struct oc_str body, struct onnx_tens
       external = f.u == 1;
     else if (f.type != OC_WIRE_BYTES)
       continue;
-    else if (f.number == 8 && !(t->name = onnx_string(r, oc_field_str(&f))))
+    else if (f.number == 8 && !(t->name = import_string(r, oc_field_str(&f))))
       rc = r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
     else if (f.number == 9) {
       t->raw = oc_field_str(&f);
@@ -57,20 +59,20 @@ int onnx_read_tensor(struct onnx_reader *r, struct oc_str body, struct onnx_tens
       return rc;
   }
   if (w.bad)
-    return onnx_malformed(r, w.p, w.why);
+    return import_malformed(r, w.p, w.why);
   if (!external)
     t->location = NULL;
   else if (!t->location)
-    return onnx_malformed(r, body.p, "external data without a location");
-  return onnx_read_ints(r, body, 1, &t->dims, &t->n_dims);
+    return import_malformed(r, body.p, "external data without a location");
+  return import_read_ints(r, body, 1, &t->dims, &t->n_dims);
 }
 
-int onnx_read_tensors(struct onnx_reader *r, struct oc_str body, uint32_t field,
+int onnx_read_tensors(struct import_reader *r, struct oc_str body, uint32_t field,
                       struct onnx_tensor **ret, size_t *ret_n)
 {
-  size_t n = onnx_count(r, body, field);
+  size_t n = import_count(r, body, field);
   if (n == SIZE_MAX)
-    return onnx_malformed(r, body.p, NULL);
+    return import_malformed(r, body.p, NULL);
   struct onnx_tensor *list = OC_NEW_N(r->arena, struct onnx_tensor, n);
   if (!list)
     return OC_E_NOMEM;
@@ -90,7 +92,7 @@ int onnx_read_tensors(struct onnx_reader *r, struct oc_str body, uint32_t field,
   return OC_OK;
 }
 
-static int read_dim(struct onnx_reader *r, struct oc_str body, struct onnx_dim *d)
+static int read_dim(struct import_reader *r, struct oc_str body, struct onnx_dim *d)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -101,21 +103,21 @@ static int read_dim(struct onnx_reader *r, struct oc_str body, struct onnx_dim *
     if (f.number == 1 && f.type == OC_WIRE_VARINT)
       d->value = oc_field_i64(&f);
     else if (f.number == 2 && f.type == OC_WIRE_BYTES)
-      d->param = onnx_string(r, oc_field_str(&f));
+      d->param = import_string(r, oc_field_str(&f));
     if (!d->param)
       return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
   }
-  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
-static int read_shape(struct onnx_reader *r, struct oc_str body,
+static int read_shape(struct import_reader *r, struct oc_str body,
                       struct onnx_value_info *v)
 {
-  size_t n = onnx_count(r, body, 1);
+  size_t n = import_count(r, body, 1);
   if (n == SIZE_MAX)
-    return onnx_malformed(r, body.p, NULL);
+    return import_malformed(r, body.p, NULL);
   if (n > OC_MAX_RANK)
-    return onnx_malformed(r, body.p, "a shape has more dims than any tensor");
+    return import_malformed(r, body.p, "a shape has more dims than any tensor");
   v->dims = OC_NEW_N(r->arena, struct onnx_dim, n);
   if (!v->dims)
     return OC_E_NOMEM;
@@ -135,7 +137,8 @@ static int read_shape(struct onnx_reader *r, struct oc_str body,
 }
 
 /* TypeProto: only tensors are taken apart. */
-static int read_type(struct onnx_reader *r, struct oc_str body, struct onnx_value_info *v)
+static int read_type(struct import_reader *r, struct oc_str body,
+                     struct onnx_value_info *v)
 {
   struct oc_wire w, in;
   struct oc_field f, g;
@@ -155,12 +158,12 @@ static int read_type(struct onnx_reader *r, struct oc_str body, struct onnx_valu
         return rc;
     }
     if (in.bad)
-      return onnx_malformed(r, in.p, in.why);
+      return import_malformed(r, in.p, in.why);
   }
-  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
-static int read_value_info(struct onnx_reader *r, struct oc_str body,
+static int read_value_info(struct import_reader *r, struct oc_str body,
                            struct onnx_value_info *v)
 {
   struct oc_wire w;
@@ -172,22 +175,22 @@ static int read_value_info(struct onnx_reader *r, struct oc_str body,
     if (f.type != OC_WIRE_BYTES)
       continue;
     int rc = OC_OK;
-    if (f.number == 1 && !(v->name = onnx_string(r, oc_field_str(&f))))
+    if (f.number == 1 && !(v->name = import_string(r, oc_field_str(&f))))
       rc = r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
     else if (f.number == 2)
       rc = read_type(r, oc_field_str(&f), v);
     if (rc)
       return rc;
   }
-  return w.bad ? onnx_malformed(r, w.p, w.why) : OC_OK;
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
-int onnx_read_value_infos(struct onnx_reader *r, struct oc_str body, uint32_t field,
+int onnx_read_value_infos(struct import_reader *r, struct oc_str body, uint32_t field,
                           struct onnx_value_info **ret, size_t *ret_n)
 {
-  size_t n = onnx_count(r, body, field);
+  size_t n = import_count(r, body, field);
   if (n == SIZE_MAX)
-    return onnx_malformed(r, body.p, NULL);
+    return import_malformed(r, body.p, NULL);
   struct onnx_value_info *list = OC_NEW_N(r->arena, struct onnx_value_info, n);
   if (!list)
     return OC_E_NOMEM;

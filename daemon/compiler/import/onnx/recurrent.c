@@ -65,7 +65,7 @@ static void recurrent(struct onnx_cx *cx)
 {
   uint32_t n_in = onnx_n_in(cx);
   uint32_t n_out = oc_streq(cx->rule->to, "CommonLSTM") ? 3 : 2;
-  if (n_in < 3 || n_in > onnx_ir_inputs(cx->rule->to)) {
+  if (n_in < 3 || n_in > import_ir_inputs(cx->rule->to)) {
     onnx_refuse(cx, "the number of its inputs does not fit");
     return;
   }

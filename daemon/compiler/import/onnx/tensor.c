@@ -52,83 +52,9 @@ static uint32_t typed_field(enum oc_dtype d)
   }
 }
 
-static bool fixed_field(uint32_t field)
+static enum import_numbers kind_of(uint32_t field)
 {
-  return field == 4 || field == 10;
-}
-
-/* Elements of one occurrence; SIZE_MAX when malformed. */
-static size_t count_one(const struct oc_field *f, uint32_t field)
-{
-  if (field == 4)
-    return oc_field_fixed32s(f, NULL, 0);
-  if (field == 10)
-    return oc_field_fixed64s(f, NULL, 0);
-  return oc_field_varints(f, NULL, 0);
-}
-
-static bool count_typed(struct oc_str body, uint32_t field, uint64_t *ret,
-                        struct oc_str *ret_run)
-{
-  struct oc_wire w;
-  struct oc_field f;
-  uint64_t n = 0;
-  unsigned occurrences = 0;
-  oc_wire_open(&w, body.p, body.len);
-  while (oc_wire_next(&w, &f)) {
-    if (f.number != field)
-      continue;
-    size_t one = count_one(&f, field);
-    if (one == SIZE_MAX)
-      return false;
-    n += one;
-    occurrences++;
-    if (f.type == OC_WIRE_BYTES)
-      *ret_run = (struct oc_str){ (const char *)f.data, f.len };
-  }
-  if (occurrences != 1 || !fixed_field(field))
-    ret_run->p = NULL;
-  *ret = n;
-  return !w.bad;
-}
-
-static void put_le(uint8_t *p, uint64_t v, size_t bytes)
-{
-  for (size_t i = 0; i < bytes; i++)
-    p[i] = (uint8_t)(v >> (8 * i));
-}
-
-/* Fills `out` with at most `n` numbers of `width` bytes; false when the file has changed.
- */
-static bool gather(struct oc_str body, uint32_t field, uint8_t *out, size_t n,
-                   size_t width)
-{
-  struct oc_wire w;
-  struct oc_field f;
-  auto_free int64_t *wide = calloc(n + 1, sizeof(*wide));
-  size_t at = 0;
-  if (!wide)
-    return false;
-  oc_wire_open(&w, body.p, body.len);
-  while (at < n && oc_wire_next(&w, &f)) {
-    if (f.number != field)
-      continue;
-    size_t one = 0;
-    if (field == 4) {
-      one = oc_field_fixed32s(&f, (uint32_t *)wide, n - at);
-      for (size_t i = 0; one != SIZE_MAX && i < one && at + i < n; i++)
-        put_le(out + (at + i) * width, ((const uint32_t *)wide)[i], width);
-    } else {
-      one = field == 10 ? oc_field_fixed64s(&f, (uint64_t *)wide, n - at)
-                        : oc_field_varints(&f, wide, n - at);
-      for (size_t i = 0; one != SIZE_MAX && i < one && at + i < n; i++)
-        put_le(out + (at + i) * width, (uint64_t)wide[i], width);
-    }
-    if (one == SIZE_MAX)
-      return false;
-    at += one;
-  }
-  return at == n;
+  return field == 4 ? IMPORT_FIXED32 : field == 10 ? IMPORT_FIXED64 : IMPORT_VARINTS;
 }
 
 static const struct oc_value *typed(struct onnx_import *im, const struct onnx_tensor *t,
@@ -142,7 +68,7 @@ static const struct oc_value *typed(struct onnx_import *im, const struct onnx_te
   struct oc_str run = { 0 };
   if (oc_dtype_bits(v->dtype) < 8)
     return bad(im, t, "elements under one byte must be raw_data");
-  if (!count_typed(t->body, field, &there, &run))
+  if (!import_count_numbers(t->body, field, kind_of(field), &there, &run))
     return bad(im, t, "its numbers are malformed");
   if (there != numbers || !oc_dtype_bytes(v->dtype, n, &bytes))
     return bad(im, t, "its shape and the number of its elements differ");
@@ -156,7 +82,8 @@ static const struct oc_value *typed(struct onnx_import *im, const struct onnx_te
   if (!copy)
     return NULL;
   v->data = copy;
-  if (!gather(t->body, field, copy, (size_t)numbers, numbers ? bytes / numbers : 1))
+  if (!import_gather_numbers(t->body, field, kind_of(field), copy, (size_t)numbers,
+                             numbers ? bytes / numbers : 1))
     return bad(im, t, "its numbers are malformed");
   return v;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/onnx/build.h"
+#include "import/reader.h"
 
 struct signature {
   const char *type;
@@ -294,7 +294,7 @@ static uint32_t count(const char *list, bool *ret_dynamic)
   return n;
 }
 
-bool onnx_ir_outputs(const char *type, uint32_t *ret_fixed, bool *ret_dynamic)
+bool import_ir_outputs(const char *type, uint32_t *ret_fixed, bool *ret_dynamic)
 {
   const struct signature *s = find(type);
   if (s)
@@ -302,7 +302,7 @@ bool onnx_ir_outputs(const char *type, uint32_t *ret_fixed, bool *ret_dynamic)
   return s != NULL;
 }
 
-uint32_t onnx_ir_inputs(const char *type)
+uint32_t import_ir_inputs(const char *type)
 {
   const struct signature *s = find(type);
   bool dynamic = true;
@@ -330,7 +330,7 @@ static const char *name_at(struct oc_arena *a, const char *list, uint32_t i, uin
   return NULL;
 }
 
-void onnx_name_tensors(struct oc_arena *a, struct oc_op *op)
+void import_name_tensors(struct oc_arena *a, struct oc_op *op)
 {
   const struct signature *s = find(op->type);
   for (uint32_t i = 0; i < op->n_inputs; i++) {

@@ -4,27 +4,28 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "import/onnx/model.h"
+#include "import/reader.h"
 #include "wire/wire.h"
 
-struct oc_finding *onnx_lower(const struct onnx_reader *r, struct oc_finding *f)
+struct oc_finding *import_lower(const struct import_reader *r, struct oc_finding *f)
 {
   if (r->lenient && f->severity == OC_SEV_ERROR)
     f->severity = OC_SEV_WARNING;
   return f;
 }
 
-int onnx_malformed(struct onnx_reader *r, const void *where, const char *why)
+int import_malformed(struct import_reader *r, const void *where, const char *why)
 {
   char at[24];
   size_t pos = (size_t)((const uint8_t *)where - r->base);
   (void)snprintf(at, sizeof(at), "%zu", pos > r->len ? r->len : pos);
-  onnx_lower(r, oc_finding_add(r->findings, OC_FINDING_MODEL_MALFORMED, "", "byte", at,
-                               "why", why ? why : "it is not a protobuf message", NULL));
+  import_lower(r,
+               oc_finding_add(r->findings, OC_FINDING_MODEL_MALFORMED, "", "byte", at,
+                              "why", why ? why : "it is not a protobuf message", NULL));
   return OC_E_FORMAT;
 }
 
-size_t onnx_count(const struct onnx_reader *r, struct oc_str body, uint32_t field)
+size_t import_count(const struct import_reader *r, struct oc_str body, uint32_t field)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -37,21 +38,21 @@ size_t onnx_count(const struct onnx_reader *r, struct oc_str body, uint32_t fiel
   return w.bad ? SIZE_MAX : n;
 }
 
-const char *onnx_string(struct onnx_reader *r, struct oc_str s)
+const char *import_string(struct import_reader *r, struct oc_str s)
 {
   const char *copy = oc_arena_strndup(r->arena, s.len ? s.p : "", s.len);
   if (!copy)
     return NULL;
   if (!oc_utf8_valid((struct oc_str){ copy, s.len })) {
-    (void)onnx_malformed(r, s.p, "a name is not UTF-8 text");
+    (void)import_malformed(r, s.p, "a name is not UTF-8 text");
     return NULL;
   }
   return copy;
 }
 
 /* Every value of a repeated varint field, packed or not, as one array. */
-int onnx_read_ints(struct onnx_reader *r, struct oc_str body, uint32_t field,
-                   const int64_t **ret, size_t *ret_n)
+int import_read_ints(struct import_reader *r, struct oc_str body, uint32_t field,
+                     const int64_t **ret, size_t *ret_n)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -60,11 +61,11 @@ int onnx_read_ints(struct onnx_reader *r, struct oc_str body, uint32_t field,
   while (oc_wire_next(&w, &f)) {
     size_t n = f.number == field ? oc_field_varints(&f, NULL, 0) : 0;
     if (n == SIZE_MAX)
-      return onnx_malformed(r, f.data, "a list of numbers is malformed");
+      return import_malformed(r, f.data, "a list of numbers is malformed");
     room += n;
   }
   if (w.bad)
-    return onnx_malformed(r, w.p, w.why);
+    return import_malformed(r, w.p, w.why);
   int64_t *v = OC_NEW_N(r->arena, int64_t, room);
   if (!v)
     return OC_E_NOMEM;
@@ -83,8 +84,8 @@ int onnx_read_ints(struct onnx_reader *r, struct oc_str body, uint32_t field,
   return OC_OK;
 }
 
-int onnx_read_floats(struct onnx_reader *r, struct oc_str body, uint32_t field,
-                     const float **ret, size_t *ret_n)
+int import_read_floats(struct import_reader *r, struct oc_str body, uint32_t field,
+                       const float **ret, size_t *ret_n)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -93,7 +94,7 @@ int onnx_read_floats(struct onnx_reader *r, struct oc_str body, uint32_t field,
   while (oc_wire_next(&w, &f)) {
     size_t n = f.number == field ? oc_field_fixed32s(&f, NULL, 0) : 0;
     if (n == SIZE_MAX)
-      return onnx_malformed(r, f.data, "a list of numbers is malformed");
+      return import_malformed(r, f.data, "a list of numbers is malformed");
     room += n;
   }
   uint32_t *bits = OC_NEW_N(r->arena, uint32_t, room);
