@@ -64,19 +64,36 @@ const char *oc_render_entry_text(const Omcc__V1__Report *r, const char *flag,
   return "";
 }
 
-static int list_line(const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
-                     const struct oc_places *places, struct oc_buf *out)
+static int list_entry(const Omcc__V1__Report *r, const char *flag, uint32_t entry,
+                      const struct oc_places *places, struct oc_buf *out)
 {
-  const char *text = oc_render_entry_text(r, reason->flag, reason->entry);
+  const char *text = oc_render_entry_text(r, flag, entry);
   size_t before = out->len;
-  int rc = oc_render_place(places, reason->flag, reason->entry, out);
+  int rc = oc_render_place(places, flag, entry, out);
 
   if (!rc && out->len == before)
-    rc = oc_buf_printf(out, "--%s %u ", reason->flag, reason->entry);
+    rc = oc_buf_printf(out, "--%s %u ", flag, entry);
   if (!rc)
     rc = oc_render_plain(text, out);
   if (!rc && !*text && out->len > before)
     oc_render_cut(out, 1); /* the blank behind the place */
+  return rc;
+}
+
+/* The line, and a second one when only both together are the cause. */
+static int list_line(const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
+                     const struct oc_places *places, struct oc_buf *out)
+{
+  int rc = list_entry(r, reason->flag, reason->entry, places, out);
+  uint64_t also;
+
+  for (size_t i = 0; i < reason->n_args && !rc; i++)
+    if (oc_streq(reason->args[i]->name, "also") &&
+        oc_str_to_u64(oc_str_of(reason->args[i]->value), &also)) {
+      rc = oc_buf_printf(out, " and ");
+      if (!rc)
+        rc = list_entry(r, reason->flag, (uint32_t)also, places, out);
+    }
   return rc;
 }
 

@@ -142,6 +142,7 @@ struct oc_op {
   uint32_t mark;       /* scratch of whoever walks; 0 outside of a walk */
   bool keep;           /* _keep_dtype */
   uint32_t keep_entry; /* first canonical keep_dtype entry that hit, 1-based */
+  uint32_t keep_also;  /* the next one that hit, 0 none */
   bool dynamic_impl;   /* some tensor's shape is not static */
   bool inserted;       /* a Cast that the judge put in */
   enum oc_engine engine;

@@ -117,6 +117,21 @@ static bool attr_to_perm(struct pass_run *r, struct oc_op *op)
   return perm && op->n_inputs == 1 && add_input(r, op, "perm", OC_DT_I32, perm, n);
 }
 
+/* The constant size in front becomes an attribute, the other inputs move up. */
+static bool size_to_attr(struct pass_run *r, struct oc_op *op)
+{
+  size_t n = 0;
+  const int64_t *size = op->n_inputs > 1 ? const_ints(r, op, 0, &n) : NULL;
+
+  if (!size || oc_attr_set_ints(r->graph, op, "input_size", size, n) < 0)
+    return false;
+  struct oc_input front = op->inputs[0];
+  memmove(&op->inputs[0], &op->inputs[1], (op->n_inputs - 1) * sizeof(op->inputs[0]));
+  op->inputs[op->n_inputs - 1] = front;
+  cut_inputs(r, op, op->n_inputs - 1);
+  return true;
+}
+
 /* Begin, end and step for every dim: what the axes leave out is taken whole. */
 static bool slice_to_attr(struct pass_run *r, struct oc_op *op)
 {
@@ -159,20 +174,30 @@ static bool slice_to_attr(struct pass_run *r, struct oc_op *op)
   return true;
 }
 
-static const struct {
+/* Inputs that a row `when: constant` wants to be constants: what becomes an attribute. */
+#define ALL_BUT_FIRST 0xfffffffeu
+#define ONLY_FIRST    1u
+
+static const struct way {
   const char *how;
-  retype_fn fn;
+  retype_fn fn; /* NULL: drop-inputs, which needs to know the new type */
+  uint32_t constants;
 } ways[] = {
-  { "rename", rename_only },        { "global-pool", global_pool },
-  { "axes-to-attr", axes_to_attr }, { "perm-to-attr", perm_to_attr },
-  { "attr-to-perm", attr_to_perm }, { "slice-to-attr", slice_to_attr },
+  { "rename", rename_only, ALL_BUT_FIRST },
+  { "global-pool", global_pool, ALL_BUT_FIRST },
+  { "axes-to-attr", axes_to_attr, ALL_BUT_FIRST },
+  { "perm-to-attr", perm_to_attr, ALL_BUT_FIRST },
+  { "attr-to-perm", attr_to_perm, ALL_BUT_FIRST },
+  { "slice-to-attr", slice_to_attr, ALL_BUT_FIRST },
+  { "size-to-attr", size_to_attr, ONLY_FIRST },
+  { "drop-inputs", NULL, ALL_BUT_FIRST },
 };
 
-static retype_fn way_of(const char *how)
+static const struct way *way_of(const char *how)
 {
   for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
     if (strcmp(ways[i].how, how) == 0)
-      return ways[i].fn;
+      return &ways[i];
   return NULL;
 }
 
@@ -187,21 +212,23 @@ static bool drop_inputs(struct pass_run *r, struct oc_op *op, const char *to)
   return true;
 }
 
-static bool constant_inputs(const struct oc_op *op)
+static bool constant_inputs(const struct oc_op *op, uint32_t wanted)
 {
-  for (uint32_t i = 1; i < op->n_inputs; i++)
-    if (op->inputs[i].from && !oc_op_input_value(op, i))
+  for (uint32_t i = 0; i < op->n_inputs; i++)
+    if ((i < 32 ? wanted >> i & 1 : wanted >> 31) && op->inputs[i].from &&
+        !oc_op_input_value(op, i))
       return false;
   return true;
 }
 
 static bool apply_row(struct pass_run *r, struct oc_op *op, const struct oc_retype *row)
 {
-  retype_fn fn = way_of(row->how);
-  bool done = fn ? fn(r, op)
-                 : strcmp(row->how, "drop-inputs") == 0 && drop_inputs(r, op, row->to);
+  const struct way *way = way_of(row->how);
 
-  if (!done)
+  if (!way ||
+      (strcmp(row->when, "constant") == 0 && !constant_inputs(op, way->constants)))
+    return false;
+  if (way->fn ? !way->fn(r, op) : !drop_inputs(r, op, row->to))
     return false;
   op->type = row->to;
   name_tensors(r, op, row->to);
@@ -223,9 +250,11 @@ static void index_rows(struct pass_run *r, struct oc_map *ret)
   const struct oc_retype *rows = oc_optable_retypes(r->optable, &n);
 
   for (size_t i = 0; i < n; i++) {
-    bool removal = strcmp(rows[i].how, "remove") == 0; /* the identity pass does these */
+    /* The identity pass does removals, the engine check what is for AI CPU only. */
+    bool others =
+        strcmp(rows[i].how, "remove") == 0 || strcmp(rows[i].how, "aicpu-form") == 0;
 
-    if (!removal && oc_retype_applies(&rows[i], r->table_id) && in_table(r, rows[i].to) &&
+    if (!others && oc_retype_applies(&rows[i], r->table_id) && in_table(r, rows[i].to) &&
         !oc_map_has(ret, oc_str_of(rows[i].from)))
       (void)oc_map_puts(ret, rows[i].from, (void *)&rows[i]);
   }
@@ -248,8 +277,7 @@ void pass_retype(struct pass_run *r)
     for (size_t step = 0; step < rows.n; step++) {
       const struct oc_retype *row = oc_map_gets(&rows, op->type);
 
-      if (!row || (strcmp(row->when, "constant") == 0 && !constant_inputs(op)) ||
-          !apply_row(r, op, row))
+      if (!row || !apply_row(r, op, row))
         break;
     }
   }

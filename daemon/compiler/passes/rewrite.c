@@ -174,12 +174,24 @@ static void add_names(struct names *names, const struct oc_op *op)
     add_name(names, op->origin_names[i]);
 }
 
+static void inherit_entry(struct oc_op *into, uint32_t entry)
+{
+  if (!entry || entry == into->keep_entry)
+    return;
+  if (!into->keep_entry || entry < into->keep_entry) {
+    into->keep_also = into->keep_entry;
+    into->keep_entry = entry;
+  } else if (!into->keep_also || entry < into->keep_also) {
+    into->keep_also = entry;
+  }
+}
+
 static void inherit_keep(struct oc_op *into, const struct oc_op *from)
 {
   if (!from->keep)
     return;
-  if (!into->keep || (from->keep_entry > 0 && from->keep_entry < into->keep_entry))
-    into->keep_entry = from->keep_entry;
+  inherit_entry(into, from->keep_entry);
+  inherit_entry(into, from->keep_also);
   into->keep = true;
 }
 

@@ -60,6 +60,23 @@ static bool differs(const struct oc_op_info *n, const struct oc_verdict *a,
   return false;
 }
 
+/* The second keep entry behind a citation: the op's own, or that of the op it follows. */
+static uint32_t also_of(const struct oc_run *r, const struct oc_op_info *n)
+{
+  if (n->cite.flag != 'k')
+    return 0;
+  if (n->op->keep && n->op->keep_entry == n->cite.entry)
+    return n->op->keep_also;
+  for (uint32_t i = 0; i < n->op->n_inputs; i++) {
+    const struct oc_op *from = n->op->inputs[i].from;
+    if (!from || !from->mark)
+      continue;
+    if (oc_cite_same(oc_info(r, from)->cite, n->cite))
+      return oc_info(r, from)->also;
+  }
+  return 0;
+}
+
 void oc_decide_cite(struct oc_run *r, struct oc_op_info *n)
 {
   struct candidates cs = { .n = 0 };
@@ -79,6 +96,7 @@ void oc_decide_cite(struct oc_run *r, struct oc_op_info *n)
     for (uint32_t i = 0; i < n->op->n_outputs; i++)
       alt[i] = (uint8_t)oc_verdict_dtype(n, &v, n->op->n_inputs + i);
     n->cite = cs.c[k];
+    n->also = also_of(r, n);
     n->alt = alt;
     return;
   }
@@ -165,6 +183,27 @@ static void refused_reason(const struct oc_run *r, const struct oc_op_info *n,
     why->subject = t->name;
 }
 
+/* Never judged; an end of a body, or an op with bodies, may still follow. */
+static void unjudged_reason(const struct oc_op_info *n, struct oc_reason *why)
+{
+  why->rule = n->fixed                           ? OC_RULE_GRAPH_OP
+              : n->kind == OC_GRAPH_KIND_DELETED ? OC_RULE_DELETED
+                                                 : OC_RULE_NO_KERNEL;
+  for (uint32_t i = 0; i < n->n_tensors; i++) {
+    const struct oc_reason_list *l = oc_tensor_at(n->op, i)->reasons;
+    if (!l || l->first->rule != OC_RULE_FOLLOW)
+      continue;
+    why->rule = OC_RULE_FOLLOW;
+    why->subject = l->first->subject;
+    why->dtype = l->first->dtype;
+  }
+  if (!n->cite.flag)
+    return;
+  why->flag = oc_cite_flag(n->cite);
+  why->entry = n->cite.entry;
+  why->also = n->also;
+}
+
 void oc_decide_reason(struct oc_run *r, const struct oc_op_info *n,
                       struct oc_op_result *ret)
 {
@@ -173,12 +212,8 @@ void oc_decide_reason(struct oc_run *r, const struct oc_op_info *n,
   *ret = (struct oc_op_result){ .op = n->op,
                                 .sure = sure_of(n),
                                 .reason = { .column = -1 } };
-  if (n->fixed) {
-    why->rule = OC_RULE_GRAPH_OP;
-    return;
-  }
-  if (n->op->engine == OC_ENGINE_GRAPH) {
-    why->rule = n->kind == OC_GRAPH_KIND_DELETED ? OC_RULE_DELETED : OC_RULE_NO_KERNEL;
+  if (n->fixed || n->op->engine == OC_ENGINE_GRAPH) {
+    unjudged_reason(n, why);
     return;
   }
   if (n->verdict.engine == OC_ENGINE_NONE)
@@ -189,6 +224,7 @@ void oc_decide_reason(struct oc_run *r, const struct oc_op_info *n,
     return;
   why->flag = oc_cite_flag(n->cite);
   why->entry = n->cite.entry;
+  why->also = n->also;
   bool own_keep =
       n->cite.flag == 'k' && n->op->keep && n->cite.entry == n->op->keep_entry;
   if (own_keep && n->verdict.engine != OC_ENGINE_NONE)

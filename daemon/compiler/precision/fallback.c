@@ -60,23 +60,18 @@ static const char *plain_padding(const struct oc_op *op)
   return oc_attr_bool(op, "ceil_mode", false) ? NULL : "VALID";
 }
 
-/* AI CPU knows some ops under an older type only (rows `aicpu-form` of the retyping
- * table). The op becomes that type when it says the same there. */
-static bool to_aicpu_form(struct oc_run *r, struct oc_op_info *n)
+/* The older type under which AI CPU knows the op (rows `aicpu-form` of the retyping
+ * table), NULL when there is none. */
+static const char *aicpu_form(const struct oc_run *r, const struct oc_op *op)
 {
   size_t n_rows = 0;
   const struct oc_retype *rows = oc_optable_retypes(r->o->optable, &n_rows);
-  const char *padding = plain_padding(n->op);
 
-  for (size_t i = 0; padding && i < n_rows; i++) {
-    if (strcmp(rows[i].how, "aicpu-form") != 0 ||
-        strcmp(rows[i].from, n->op->type) != 0 ||
-        !oc_retype_applies(&rows[i], r->o->table->id))
-      continue;
-    n->op->type = rows[i].to;
-    return oc_attr_set_string(r->g, n->op, "padding", padding) == 0;
-  }
-  return false;
+  for (size_t i = 0; r->o->table && i < n_rows; i++)
+    if (oc_streq(rows[i].how, "aicpu-form") && oc_streq(rows[i].from, op->type) &&
+        oc_retype_applies(&rows[i], r->o->table->id))
+      return rows[i].to;
+  return NULL;
 }
 
 static bool aicpu_takes(struct oc_run *r, struct oc_op_info *n)
@@ -97,12 +92,27 @@ static bool aicpu_takes(struct oc_run *r, struct oc_op_info *n)
   return true;
 }
 
+/* The op becomes the older type when it says the same there and AI CPU takes it so;
+ * else it stays what it is. */
+static bool takes_older_form(struct oc_run *r, struct oc_op_info *n)
+{
+  const char *newer = n->op->type, *older = aicpu_form(r, n->op);
+  const char *padding = older ? plain_padding(n->op) : NULL;
+
+  if (!padding)
+    return false;
+  n->op->type = older;
+  if (aicpu_takes(r, n) && oc_attr_set_string(r->g, n->op, "padding", padding) == 0)
+    return true;
+  n->op->type = newer;
+  return false;
+}
+
 void oc_fallback(struct oc_run *r, struct oc_op_info *n)
 {
   if (n->kind == OC_GRAPH_KIND_NO_KERNEL || n->kind == OC_GRAPH_KIND_DELETED)
     n->op->engine = OC_ENGINE_GRAPH;
   else
-    n->op->engine = aicpu_takes(r, n) || (to_aicpu_form(r, n) && aicpu_takes(r, n))
-                        ? OC_ENGINE_AICPU
-                        : OC_ENGINE_NONE;
+    n->op->engine =
+        aicpu_takes(r, n) || takes_older_form(r, n) ? OC_ENGINE_AICPU : OC_ENGINE_NONE;
 }

@@ -32,39 +32,39 @@ static int index_entries(struct marking *k)
   return 0;
 }
 
-/* Counts a hit of every entry with this key; returns the first of them. */
-static uint32_t hit_all(struct marking *k, uint32_t entry)
+/* The two first entries that hit an op. */
+static void note_entry(struct oc_op *op, uint32_t entry)
 {
-  uint32_t first = entry;
+  if (!op->keep_entry || entry < op->keep_entry) {
+    op->keep_also = op->keep_entry;
+    op->keep_entry = entry;
+  } else if (entry != op->keep_entry && (!op->keep_also || entry < op->keep_also)) {
+    op->keep_also = entry;
+  }
+}
 
-  for (; entry; entry = k->next[entry - 1])
+/* Counts a hit of every entry with this key. */
+static void hit_all(struct marking *k, struct oc_op *op, uint32_t entry)
+{
+  for (; entry; entry = k->next[entry - 1]) {
     k->m->hits[entry - 1]++;
-  return first;
+    note_entry(op, entry);
+  }
 }
 
 static void mark_op(struct marking *k, struct oc_op *op)
 {
-  uint32_t best = 0;
   uint32_t by_name = (uint32_t)(uintptr_t)oc_map_gets(&k->names, op->name);
   uint32_t by_type = (uint32_t)(uintptr_t)oc_map_gets(&k->types, op->type);
 
-  if (by_name)
-    best = hit_all(k, by_name);
+  hit_all(k, op, by_name);
   for (uint32_t i = 0; i < op->n_origin_names; i++) {
     uint32_t e = (uint32_t)(uintptr_t)oc_map_gets(&k->names, op->origin_names[i]);
-    if (!e || e == by_name)
-      continue;
-    hit_all(k, e);
-    best = !best || e < best ? e : best;
+    if (e != by_name)
+      hit_all(k, op, e);
   }
-  if (by_type) {
-    hit_all(k, by_type);
-    best = !best || by_type < best ? by_type : best;
-  }
-  if (!best)
-    return;
-  op->keep = true;
-  op->keep_entry = best;
+  hit_all(k, op, by_type);
+  op->keep = op->keep || op->keep_entry;
 }
 
 static bool pascal_case(struct oc_str s)

@@ -56,7 +56,7 @@ const char *oc_dtype_list(struct oc_arena *a, uint64_t set)
 struct oc_finding_arg *oc_reason_args(const struct oc_reason *r, struct oc_arena *a,
                                       size_t *ret_n)
 {
-  struct oc_finding_arg *args = OC_NEW_N(a, struct oc_finding_arg, 5);
+  struct oc_finding_arg *args = OC_NEW_N(a, struct oc_finding_arg, 6);
   size_t n = 0;
 
   *ret_n = 0;
@@ -74,6 +74,8 @@ struct oc_finding_arg *oc_reason_args(const struct oc_reason *r, struct oc_arena
     args[n++] = (struct oc_finding_arg){ "subject", r->subject };
   if (r->offered)
     args[n++] = (struct oc_finding_arg){ "offered", oc_dtype_list(a, r->offered) };
+  if (r->also)
+    args[n++] = (struct oc_finding_arg){ "also", oc_arena_printf(a, "%u", r->also) };
   *ret_n = n;
   return args;
 }

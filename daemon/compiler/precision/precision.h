@@ -130,6 +130,8 @@ struct oc_reason {
   uint8_t forbidden;   /* a dtype this step must not use */
   int32_t column;      /* -1 none */
   uint32_t entry;      /* canonical entry of `flag`'s list */
+  uint32_t also;       /* another entry that does the same, 0 none: only without both of
+                          them the result differs */
   const char *flag;    /* "keep_dtype", "customize_dtypes", "modify_mixlist", or NULL */
   const char *subject; /* predecessor, tensor, mode or type name, or NULL */
   uint64_t offered;    /* bit d set: the table offers enum oc_dtype d */
@@ -175,6 +177,10 @@ struct oc_entry_result {
   enum oc_entry_state state;
   uint32_t ops;     /* ops it names */
   uint32_t changed; /* of those, ops whose dtype it changed */
+  /* What it costs, against the same request without it; followers included. */
+  int32_t casts_added; /* between ops; constants are converted at compile time */
+  int64_t bytes_added; /* results and weights of known size */
+  uint32_t moved;      /* ops that left the AI Core */
 };
 
 struct oc_precision_result {

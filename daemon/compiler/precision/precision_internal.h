@@ -46,6 +46,7 @@ struct oc_verdict {
 
 struct oc_op_info {
   struct oc_op *op;
+  struct oc_graph *graph;
   const struct oc_table_op *row;
   const struct oc_table_variant *variant;
   const uint16_t *bind; /* per tensor (inputs, then outputs): row of the variant; NULL:
@@ -62,13 +63,14 @@ struct oc_op_info {
   bool cube_fp16_in; /* some column has float16 input 0 and float32 output 0 */
   struct oc_verdict verdict;
   struct oc_cite cite;   /* the list entry this result is due to */
+  uint32_t also;         /* second keep entry with the same effect, 0 none */
   const uint8_t *alt;    /* output dtypes without that entry, NULL when there is none */
   const char *aicpu_why; /* why AI CPU does not take it, for the finding */
 };
 
 /* A world: the real one when `without.flag` is 0. */
 struct oc_world {
-  struct oc_cite without;
+  struct oc_cite without; /* a keep entry stands for all that name the op as well */
 };
 
 /* An ordered set of column numbers; room for every column of any table. */
@@ -208,13 +210,19 @@ void oc_decide_cite(struct oc_run *r, struct oc_op_info *n);
 void oc_decide_reason(struct oc_run *r, const struct oc_op_info *n,
                       struct oc_op_result *ret);
 
+/* ---- bodies.c: spec 7.1 */
+/* Data and NetOutput of a sub-graph take what their producers deliver. */
+void oc_body_end(struct oc_run *r, struct oc_op_info *n);
+
 /* ---- casts.c, cancel.c, ports.c */
 int oc_casts_insert(struct oc_run *r, struct oc_graph *g);
 int oc_casts_cancel(struct oc_run *r, struct oc_graph *g);
 void oc_ports_apply(struct oc_run *r);
 
-/* ---- states.c, tell.c */
+/* ---- states.c, effects.c, tell.c */
 void oc_states(struct oc_run *r);
+/* Before Casts are inserted: fills in what every entry costs. */
+void oc_effects(struct oc_run *r);
 void oc_tell_op(struct oc_run *r, const struct oc_op_info *n);
 /* Adds a finding unless its id is over the cap; NULL then. */
 struct oc_finding *oc_tell(struct oc_run *r, enum oc_finding_id id, const char *subject);

@@ -84,8 +84,8 @@ struct oc_reason *oc_reason_add(struct oc_run *r, struct oc_tensor *t, enum oc_r
 static bool same_reason(const struct oc_reason *a, const struct oc_reason *b)
 {
   return a->rule == b->rule && a->dtype == b->dtype && a->forbidden == b->forbidden &&
-         a->column == b->column && a->entry == b->entry && a->flag == b->flag &&
-         a->subject == b->subject && a->offered == b->offered;
+         a->column == b->column && a->entry == b->entry && a->also == b->also &&
+         a->flag == b->flag && a->subject == b->subject && a->offered == b->offered;
 }
 
 static bool same_chain(const struct oc_reason *a, const struct oc_reason *b)

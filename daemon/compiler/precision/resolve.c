@@ -63,8 +63,10 @@ static void judge_all(struct oc_run *r)
 
   for (uint32_t i = 0; i < r->n_infos && !r->failed; i++) {
     struct oc_op_info *n = &r->infos[i];
-    if (n->fixed)
+    if (n->fixed) {
+      oc_body_end(r, n);
       continue;
+    }
     oc_reasons_begin(r, n->n_tensors, n->row ? n->row->n_promote : 0);
     oc_judge(r, n, &real, true, &n->verdict);
     if (n->verdict.engine == OC_ENGINE_NONE) {
@@ -95,6 +97,8 @@ static void explain_all(struct oc_run *r)
   r->result->n_ops = r->n_infos;
   if (!r->failed)
     oc_states(r);
+  if (!r->failed)
+    oc_effects(r);
 }
 
 static int cast_all(struct oc_run *r)

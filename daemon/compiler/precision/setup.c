@@ -135,6 +135,45 @@ static bool in_order(struct oc_graph *g)
   return true;
 }
 
+/* A place in the walk over all graphs. */
+struct walk {
+  struct oc_graph *g;
+  uint32_t op, body;
+};
+
+/* Every op, the bodies of an op right behind it: what a body hands out is known before
+ * the op's readers are judged. */
+static bool add_infos(struct oc_run *r)
+{
+  struct walk *stack = OC_NEW_N(r->a, struct walk, r->n_graphs);
+  uint32_t depth = 1;
+
+  if (!stack)
+    return false;
+  stack[0] = (struct walk){ r->g, 0, 0 };
+  while (depth) {
+    struct walk *w = &stack[depth - 1];
+    if (w->op == w->g->n_ops) {
+      depth--;
+      continue;
+    }
+    struct oc_op *op = w->g->ops[w->op];
+    if (!w->body) {
+      struct oc_op_info *n = &r->infos[r->n_infos++];
+      op->mark = r->n_infos;
+      n->graph = w->g;
+      set_info(r, op, n);
+    }
+    if (w->body < op->n_subgraphs) {
+      stack[depth++] = (struct walk){ op->subgraphs[w->body++].graph, 0, 0 };
+    } else {
+      w->op++;
+      w->body = 0;
+    }
+  }
+  return true;
+}
+
 static uint16_t *columns_room(struct oc_run *r)
 {
   return OC_NEW_N(r->a, uint16_t, 1024);
@@ -167,14 +206,8 @@ int oc_run_setup(struct oc_run *r, struct oc_error *err)
     total += r->graphs[g]->n_ops;
   }
   r->infos = OC_NEW_N(r->a, struct oc_op_info, total);
-  if (!r->infos)
+  if (!r->infos || !add_infos(r))
     return no_memory(err);
-  for (uint32_t g = 0; g < r->n_graphs; g++)
-    for (uint32_t i = 0; i < r->graphs[g]->n_ops; i++) {
-      struct oc_op_info *n = &r->infos[r->n_infos++];
-      r->graphs[g]->ops[i]->mark = r->n_infos;
-      set_info(r, r->graphs[g]->ops[i], n);
-    }
   return r->failed ? no_memory(err) : 0;
 }
 

@@ -179,7 +179,7 @@ static void void_differences(struct oc_run *r)
 {
   for (uint32_t i = 0; i < r->n_infos; i++) {
     const struct oc_op_info *n = &r->infos[i];
-    if (n->cite.flag != 'k')
+    if (n->cite.flag != 'k' || n->fixed)
       continue;
     struct oc_world w = { .without = n->cite };
     struct oc_verdict v;

@@ -472,6 +472,41 @@ START_TEST(constant_slices_become_attributes)
 }
 END_TEST
 
+START_TEST(a_constant_size_becomes_an_attribute)
+{
+  struct oc_optable *t = load_tables();
+  bool constant = _i == 0;
+  struct oc_op *x = data("x"), *filter = data("filter");
+  struct oc_op *size = constant ? oc_graph_add_ints(g, "size", OC_DT_I64,
+                                                    (int64_t[]){ 1, 2, 8, 8 }, 4, false)
+                                : oc_graph_add(g, "size", "Data", 1, 1);
+  struct oc_op *y = ADD("y", "Conv2DTranspose", 1, size, x, filter);
+  size_t n = 0;
+
+  size->outputs[0].t.dtype = OC_DT_I64;
+  (void)ADD("Node_Output", "NetOutput", 0, y);
+  copy_to_readers();
+  run_with(OC_STAGE_INFERRED, OC_PASSES_DEFAULT, t, "Ascend310B1");
+  if (constant) {
+    ck_assert_str_eq(y->type, "Conv2DTransposeD");
+    ck_assert_uint_eq(y->n_inputs, 2);
+    ck_assert_ptr_eq(y->inputs[0].from, x);
+    ck_assert_ptr_eq(y->inputs[1].from, filter);
+    ck_assert_str_eq(y->inputs[0].t.name, "x");
+    ck_assert_str_eq(y->inputs[1].t.name, "filter");
+    ck_assert_int_eq(oc_attr_ints(y, "input_size", &n)[3], 8);
+    ck_assert_uint_eq(n, 4);
+    ck_assert(has_origin(y, "size"));
+    ck_assert_ptr_null(oc_graph_find(g, "size"));
+  } else {
+    ck_assert_str_eq(y->type, "Conv2DTranspose");
+    ck_assert_uint_eq(y->n_inputs, 3);
+    ck_assert_ptr_eq(y->inputs[0].from, size);
+  }
+  oc_optable_free(t);
+}
+END_TEST
+
 START_TEST(unknown_soc)
 {
   struct oc_optable *t = load_tables();
@@ -542,6 +577,7 @@ int main(void)
   tcase_add_test(tc, batch_norm_is_not_folded_by_default);
   tcase_add_loop_test(tc, global_pool_becomes_a_reduction, 0, 2);
   tcase_add_test(tc, constant_slices_become_attributes);
+  tcase_add_loop_test(tc, a_constant_size_becomes_an_attribute, 0, 2);
   tcase_add_test(tc, unknown_soc);
   tcase_add_test(tc, dump_hook_is_called_per_changing_pass);
   tcase_add_test(tc, names_of_passes);

@@ -53,5 +53,6 @@ TCase *match_cases(void);
 TCase *chip_cases(void);
 TCase *state_cases(void);
 TCase *port_cases(void);
+TCase *body_cases(void);
 
 #endif

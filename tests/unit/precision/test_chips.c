@@ -105,6 +105,31 @@ START_TEST(the_same_convolution_on_another_chip)
 }
 END_TEST
 
+/* AI CPU has no MaxPoolV3; it takes the op as MaxPool when that says the same. */
+START_TEST(a_kept_newer_pool)
+{
+  static const int64_t padded[] = { 1, 1, 1, 1 };
+  struct bench b;
+  bool plain = _i == 0;
+  struct oc_op *op = one(&b, "Ascend310P3", "fp16", "MaxPoolV3", OC_DT_F32);
+
+  if (_i == 1)
+    ck_assert_int_eq(oc_attr_set_ints(b.g, op, "pads", padded, 4), 0);
+  if (_i == 2) /* AI CPU takes the form but not this dtype */
+    op->inputs[0].t.dtype = op->outputs[0].t.dtype = OC_DT_BF16;
+  bench_keep(&b, "op\n");
+  bench_resolve(&b);
+  ck_assert_str_eq(op->type, plain ? "MaxPool" : "MaxPoolV3");
+  ck_assert_int_eq(op->engine, plain ? OC_ENGINE_AICPU : OC_ENGINE_NONE);
+  ck_assert_int_eq(b.result->resolved, plain);
+  if (plain)
+    ck_assert(oc_str_is(oc_attr_string(op, "padding", ""), "VALID"));
+  else
+    ck_assert_ptr_null(oc_attr_find(op, "padding"));
+  bench_clear(&b);
+}
+END_TEST
+
 START_TEST(reshape_has_no_kernel)
 {
   struct bench b;
@@ -263,6 +288,7 @@ TCase *chip_cases(void)
   tcase_add_test(c, a_kept_pool_moves_to_ai_cpu);
   tcase_add_test(c, a_kept_convolution_has_no_engine);
   tcase_add_test(c, the_same_convolution_on_another_chip);
+  tcase_add_loop_test(c, a_kept_newer_pool, 0, 3);
   tcase_add_test(c, reshape_has_no_kernel);
   tcase_add_test(c, an_unknown_type);
   tcase_add_test(c, a_type_that_only_ai_cpu_has);
