@@ -44,12 +44,13 @@ END_TEST
 
 START_TEST(code_names)
 {
-  static const char *const names[] = { "ok",    "nomem", "io",   "format", "arg",
-                                       "proto", "limit", "busy", "store",  "closed" };
+  static const char *const names[] = { "ok",    "nomem",  "io",     "format",
+                                       "arg",   "proto",  "limit",  "busy",
+                                       "store", "closed", "changed" };
 
-  for (int i = 0; i < 10; i++)
+  for (int i = 0; i < 11; i++)
     ck_assert_str_eq(oc_code_name(-i), names[i]);
-  ck_assert_str_eq(oc_code_name(-10), "unknown");
+  ck_assert_str_eq(oc_code_name(-11), "unknown");
   ck_assert_str_eq(oc_code_name(3), "ok");
 }
 END_TEST
