@@ -5,7 +5,7 @@
 
 static void fill(Omcc__V1__ToDaemon *m, enum omcc_question what, uint32_t limit,
                  Omcc__V1__StatusRequest *status, Omcc__V1__CacheRequest *cache,
-                 Omcc__V1__StopRequest *stop)
+                 Omcc__V1__StopRequest *stop, Omcc__V1__SocsRequest *socs)
 {
   omcc__v1__status_request__init(status);
   omcc__v1__cache_request__init(cache);
@@ -14,6 +14,11 @@ static void fill(Omcc__V1__ToDaemon *m, enum omcc_question what, uint32_t limit,
   case OMCC_ASK_STATUS:
     m->body_case = OMCC__V1__TO_DAEMON__BODY_STATUS;
     m->status = status;
+    break;
+  case OMCC_ASK_SOCS:
+    omcc__v1__socs_request__init(socs);
+    m->body_case = OMCC__V1__TO_DAEMON__BODY_SOCS;
+    m->socs = socs;
     break;
   case OMCC_ASK_CACHE_STATS:
   case OMCC_ASK_CACHE_LIST:
@@ -39,11 +44,12 @@ int omcc_ask(struct omcc *c, enum omcc_question what, uint32_t limit, int timeou
   Omcc__V1__StatusRequest status;
   Omcc__V1__CacheRequest cache;
   Omcc__V1__StopRequest stop;
+  Omcc__V1__SocsRequest socs;
   struct omcc_question_state *q = &c->question;
   int64_t deadline = omcc_now_ms() + timeout_ms;
   int rc;
 
-  fill(&m, what, limit, &status, &cache, &stop);
+  fill(&m, what, limit, &status, &cache, &stop, &socs);
   free(q->bytes);
   *q = (struct omcc_question_state){ .id = c->next_id++ };
   m.id = q->id;

@@ -132,7 +132,8 @@ void omcc_peer(const struct omcc *c, struct omcc_peer *ret);
 
 /* ------------------------------------------------------------------ jobs */
 
-enum omcc_want { OMCC_COMPILE = 0, OMCC_EXPLAIN = 1, OMCC_LOOKUP = 2 };
+/* OMCC_OPS: names and types of the model's ops as a report; no target needed. */
+enum omcc_want { OMCC_COMPILE = 0, OMCC_EXPLAIN = 1, OMCC_LOOKUP = 2, OMCC_OPS = 3 };
 
 struct omcc_flag {
   const char *name; /* canonical name without dashes ("soc_version") */
@@ -237,13 +238,14 @@ int omcc_place_check(const char *path, struct omcc_error *err);
  * daemon */
 
 /* Ask and wait (at most timeout_ms); `ret` is the answer's message (omcc.proto: Status,
- * CacheStats, CacheList, Stopping), free() it. */
+ * CacheStats, CacheList, Stopping, Socs), free() it. */
 enum omcc_question {
   OMCC_ASK_STATUS,
   OMCC_ASK_CACHE_STATS,
   OMCC_ASK_CACHE_LIST,
   OMCC_ASK_STOP,
-  OMCC_ASK_STOP_NOW
+  OMCC_ASK_STOP_NOW,
+  OMCC_ASK_SOCS
 };
 int omcc_ask(struct omcc *c, enum omcc_question what, uint32_t limit, int timeout_ms,
              uint8_t **ret, size_t *ret_len, struct omcc_error *err);

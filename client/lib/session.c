@@ -151,6 +151,7 @@ static int on_answer(struct omcc *c, const Omcc__V1__ToClient *m)
   case OMCC__V1__TO_CLIENT__BODY_CACHE_STATS: body = m->cache_stats; break;
   case OMCC__V1__TO_CLIENT__BODY_CACHE_LIST: body = m->cache_list; break;
   case OMCC__V1__TO_CLIENT__BODY_STOPPING: body = m->stopping; break;
+  case OMCC__V1__TO_CLIENT__BODY_SOCS: body = m->socs; break;
   case OMCC__V1__TO_CLIENT__BODY_REFUSAL:
     q->done = true;
     q->rc = omcc_fail(&q->err, OMCC_E_PROTO,

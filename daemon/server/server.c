@@ -205,6 +205,7 @@ int oc_server_free(struct oc_server *s)
   busy = s->loop && uv_loop_close(s->loop);
   oc_log_event(s->log, busy ? OC_LOG_ERROR : OC_LOG_INFO, "ended", 0,
                busy ? "the loop is not empty" : NULL);
+  oc_buf_clear(&s->socs);
   oc_arena_clear(&s->arena);
   free(s);
   return busy ? OC_E_BUSY : 0;

@@ -126,6 +126,7 @@ struct order {
   const char *backend; /* resolved: "atc" or "builtin" */
   const char *stop_at;
   bool strict_lists, stopped_once;
+  bool names_only; /* `omcc ops`: an explanation that needs no target */
   struct input *files, *external;
   size_t n_files, n_external;
   bool external_known, external_asked, external_here, external_unsure;
@@ -248,6 +249,9 @@ struct oc_server {
   struct oc_pool *pool;
   bool pool_open;
   char tables_error[244]; /* what the zygote says is wrong with the tables */
+  struct oc_buf socs;     /* a packed Socs message; empty until the zygote is ready */
+  struct oc_waiter *socs_waiters;
+  size_t n_socs_waiters;
   struct oc_flow *flow;
   struct digester *digester;
 
@@ -385,6 +389,11 @@ void publish_on_cache_events(struct oc_server *s);
 /* ---- status.c */
 void status_answer(struct session *c, uint64_t id);
 void status_cache(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m);
+
+/* ---- socs.c: targets of the op tables, as the zygote told them */
+int socs_take(struct oc_server *s, const Omcc__V1__Ready *ready);
+/* Now, or when the zygote is ready. */
+void socs_answer(struct session *c, uint64_t id);
 
 /* ---- stop.c: timers, signals, idleness, draining, the end */
 int stop_open(struct oc_server *s, struct oc_error *err);

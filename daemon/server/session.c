@@ -179,6 +179,9 @@ static void take_stop(struct session *c, uint64_t id, const Omcc__V1__StopReques
                    OC_STATUS_DAEMON);
     return;
   }
+  /* Without jobs all connections are closed by the next settling: the answer goes first,
+   * and says that the socket is gone already. */
+  s->settling = true;
   oc_server_stop(s);
   if (stop->now)
     stop_now(s);
@@ -187,6 +190,7 @@ static void take_stop(struct session *c, uint64_t id, const Omcc__V1__StopReques
   m.body_case = OMCC__V1__TO_CLIENT__BODY_STOPPING;
   m.stopping = &stopping;
   session_send(c, &m, NULL, 0);
+  s->settling = false;
 }
 
 static int dispatch(struct session *c, const Omcc__V1__ToDaemon *m, struct oc_frame *f,
@@ -206,6 +210,7 @@ static int dispatch(struct session *c, const Omcc__V1__ToDaemon *m, struct oc_fr
   case OMCC__V1__TO_DAEMON__BODY_CANCEL: detach(c, m->id, m->cancel->job, true); return 0;
   case OMCC__V1__TO_DAEMON__BODY_STATUS: status_answer(c, m->id); return 0;
   case OMCC__V1__TO_DAEMON__BODY_CACHE: status_cache(c, m->id, m->cache); return 0;
+  case OMCC__V1__TO_DAEMON__BODY_SOCS: socs_answer(c, m->id); return 0;
   case OMCC__V1__TO_DAEMON__BODY_STOP: take_stop(c, m->id, m->stop); return 0;
   default:
     session_refuse(c, m->id, "unknown_message",

@@ -178,7 +178,8 @@ static int start(struct session *c, struct request *r, struct order *o, const ch
     session_refuse(c, id, "environment", why, OC_STATUS_ENVIRONMENT);
     return 1;
   }
-  oc_flags_check_rules(&o->flags, &r->findings);
+  if (!o->names_only)
+    oc_flags_check_rules(&o->flags, &r->findings);
   oc_flags_check_backend(&o->flags,
                          oc_streq(o->backend, "atc") ? OC_FLAGS_ATC : OC_FLAGS_BUILTIN,
                          &r->findings);
@@ -210,6 +211,7 @@ int submit_take(struct session *c, uint64_t id, const Omcc__V1__Submit *m,
 {
   struct request *r;
   struct order *o;
+  bool names_only;
   int rc;
 
   if (session_request(c, id))
@@ -219,9 +221,10 @@ int submit_take(struct session *c, uint64_t id, const Omcc__V1__Submit *m,
                    OC_STATUS_DAEMON);
     return 0;
   }
-  if (m->want > OMCC__V1__SUBMIT__WANT__LOOKUP)
+  if (m->want > OMCC__V1__SUBMIT__WANT__OPS)
     return oc_error_set(err, OC_E_PROTO, "a client wants something unknown");
-  r = request_new(c, id, (enum want)m->want);
+  names_only = m->want == OMCC__V1__SUBMIT__WANT__OPS;
+  r = request_new(c, id, names_only ? WANT_EXPLAIN : (enum want)m->want);
   o = order_new(c->srv, c->uid);
   if (!r || !o) {
     if (o)
@@ -229,6 +232,7 @@ int submit_take(struct session *c, uint64_t id, const Omcc__V1__Submit *m,
     return oc_error_set(err, OC_E_NOMEM, "no memory for a request");
   }
   o->want = r->want;
+  o->names_only = names_only;
   o->strict_lists = m->strict_lists;
   o->stop_at = oc_arena_strdup(&o->arena, m->stop_at);
   rc = take_flags(o, m, err);

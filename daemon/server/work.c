@@ -87,6 +87,7 @@ static int send_plan(struct order *o, bool first, struct oc_arena *arena,
   plan.backend = (char *)o->backend;
   plan.strict_lists = o->strict_lists;
   plan.explain_only = o->want == WANT_EXPLAIN;
+  plan.names_only = o->names_only;
   /* A stop point is for the first try: the second one must get past it. */
   plan.stop_at = (char *)(first ? o->stop_at : "");
   plan.label = (char *)"model";
@@ -340,6 +341,7 @@ static void on_ready(void *ctx, const Omcc__V1__Ready *ready)
   if (*ready->error)
     oc_log_str(&l, "error", ready->error);
   oc_log_end(&l);
+  socs_take(s, ready);
   server_settle(s);
 }
 

@@ -217,7 +217,7 @@ static int do_plan(struct oc_job *job, Omcc__V1__ToWorker *m, struct oc_frame *f
   if (r == 0)
     r = exchange_inputs(job, err);
   if (r == 0)
-    r = oc_job_plan(job, err);
+    r = job->request->names_only ? oc_job_plan_names(job, err) : oc_job_plan(job, err);
   if (r < 0)
     return r;
   if (r == 0)

@@ -66,7 +66,7 @@ int oc_job_needed(struct oc_job *job, const char *const **ret_names, size_t *ret
   return r;
 }
 
-static int import_model(struct oc_job *job, struct oc_error *err)
+int oc_job_import(struct oc_job *job, struct oc_error *err)
 {
   const struct oc_job_file *model = oc_job_file(job, "model");
   const char *framework = oc_job_flag(job, "framework", OC_FRAMEWORK_ONNX);
@@ -225,7 +225,7 @@ int oc_job_plan(struct oc_job *job, struct oc_error *err)
   job->soc = find_soc(job);
   int r = parse_lists(job, &lists);
   if (r == 0)
-    r = import_model(job, err);
+    r = oc_job_import(job, err);
   oc_stop_point(job->request->stop_at, "after-import");
   if (r == OC_E_FORMAT)
     return 0;

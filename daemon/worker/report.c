@@ -64,7 +64,7 @@ static void fill_reasons(struct oc_arena *a, const struct oc_reason_list *list,
   }
 }
 
-static Omcc__V1__Tensor *make_tensor(struct oc_arena *a, const struct oc_tensor *t)
+Omcc__V1__Tensor *oc_report_tensor(struct oc_arena *a, const struct oc_tensor *t)
 {
   Omcc__V1__Tensor *m = OC_NEW(a, Omcc__V1__Tensor);
 
@@ -110,9 +110,9 @@ static Omcc__V1__Op *make_op(struct oc_arena *a, const struct oc_op_result *r)
   m->inputs = OC_NEW_N(a, Omcc__V1__Tensor *, op->n_inputs);
   m->outputs = OC_NEW_N(a, Omcc__V1__Tensor *, op->n_outputs);
   for (uint32_t i = 0; m->inputs && i < op->n_inputs; i++)
-    m->inputs[m->n_inputs++] = make_tensor(a, &op->inputs[i].t);
+    m->inputs[m->n_inputs++] = oc_report_tensor(a, &op->inputs[i].t);
   for (uint32_t i = 0; m->outputs && i < op->n_outputs; i++)
-    m->outputs[m->n_outputs++] = make_tensor(a, &op->outputs[i].t);
+    m->outputs[m->n_outputs++] = oc_report_tensor(a, &op->outputs[i].t);
   return m;
 }
 
@@ -143,6 +143,10 @@ static void fill_lists(struct oc_arena *a, const struct oc_precision_result *p,
     entry->text = (char *)e->text;
     entry->state = (char *)oc_entry_state_name(e->state);
     entry->ops = e->ops;
+    entry->kept = e->changed;
+    entry->casts_added = e->casts_added;
+    entry->bytes_added = e->bytes_added;
+    entry->moved = e->moved;
     m->lists[m->n_lists++] = entry;
   }
 }
@@ -189,7 +193,10 @@ int oc_job_report(struct oc_job *job, int *ret_fd, uint8_t ret_sha256[32],
   Omcc__V1__Report report = OMCC__V1__REPORT__INIT;
   struct oc_buf bytes;
 
-  fill_report(job, &report);
+  if (job->request->names_only)
+    oc_job_fill_names(job, &report);
+  else
+    fill_report(job, &report);
   if (job->arena.failed)
     return out_of_memory(err);
   auto_close int fd = memfd_create("omcc-report", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -22,6 +22,7 @@ struct oc_graph;
 struct oc_builtin;
 struct oc_precision_result;
 struct oc_soc;
+struct oc_tensor;
 
 /* ---- the sandbox (sandbox.c) ---- */
 
@@ -90,6 +91,8 @@ const char *oc_job_flag(const struct oc_job *job, const char *name, const char *
  * forbid a build; 0: the model cannot be planned, findings say why; negative: an error.
  */
 int oc_job_plan(struct oc_job *job, struct oc_error *err);
+/* Bytes to job->graph. OC_E_FORMAT when there is no graph; findings say why. */
+int oc_job_import(struct oc_job *job, struct oc_error *err);
 /* Names of external data the model needs; none for formats other than ONNX and for bytes
  * that are no model (planning reports those). */
 int oc_job_needed(struct oc_job *job, const char *const **ret_names, size_t *ret_n,
@@ -100,6 +103,16 @@ int oc_job_needed(struct oc_job *job, const char *const **ret_names, size_t *ret
 /* The job's report as a sealed memfd and its digest. */
 int oc_job_report(struct oc_job *job, int *ret_fd, uint8_t ret_sha256[32],
                   struct oc_error *err);
+
+Omcc__V1__Tensor *oc_report_tensor(struct oc_arena *a, const struct oc_tensor *t);
+
+/* ---- names.c: `omcc ops`, which needs no target ---- */
+
+/* Names, types and the model's dtypes of the graph as parsed, which is what list lines
+ * are held against. 1 with job->graph; 0: no model, findings say why; negative: an error.
+ */
+int oc_job_plan_names(struct oc_job *job, struct oc_error *err);
+void oc_job_fill_names(struct oc_job *job, Omcc__V1__Report *report);
 
 /* ---- build.c ---- */
 

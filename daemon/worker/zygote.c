@@ -76,24 +76,54 @@ static int read_table(struct zygote *z, int fd, const char *name, struct oc_erro
   return oc_optable_add(z->tables, name, text, len, err);
 }
 
+static Omcc__V1__Soc *describe_soc(const struct oc_soc *soc, struct oc_arena *arena)
+{
+  Omcc__V1__Soc *m = OC_NEW(arena, Omcc__V1__Soc);
+
+  if (!m)
+    return NULL;
+  omcc__v1__soc__init(m);
+  m->name = (char *)soc->name;
+  m->family = (char *)soc->family;
+  m->product = (char *)soc->product;
+  m->product_zh = (char *)soc->product_zh;
+  m->table = (char *)soc->table_id;
+  m->listed = soc->listed;
+  m->bf16 = soc->bf16;
+  return m;
+}
+
+/* What the daemon answers who asks which targets there are. */
+static int describe_socs(Omcc__V1__Ready *ready, const struct oc_soc *const *socs,
+                         size_t n, struct oc_arena *arena)
+{
+  ready->targets = OC_NEW_N(arena, Omcc__V1__Soc *, n);
+  ready->socs = OC_NEW_N(arena, char *, n);
+  for (size_t i = 0; ready->targets && ready->socs && i < n; i++) {
+    ready->targets[i] = describe_soc(socs[i], arena);
+    ready->socs[i] = (char *)socs[i]->name;
+  }
+  ready->n_targets = ready->n_socs = n;
+  return arena->failed ? OC_E_NOMEM : 0;
+}
+
 static int tell_ready(struct zygote *z, const char *failure, struct oc_error *err)
 {
   Omcc__V1__Ready ready = OMCC__V1__READY__INIT;
   Omcc__V1__FromWorker m = OMCC__V1__FROM_WORKER__INIT;
+  struct oc_arena arena;
 
   ready.error = (char *)(failure ? failure : "");
   size_t n_socs = 0;
   const struct oc_soc *const *socs = failure ? NULL : oc_optable_socs(z->tables, &n_socs);
-  auto_free char **names = calloc(n_socs + 1, sizeof *names);
-  if (!names)
-    return oc_error_set(err, OC_E_NOMEM, "no memory for the list of targets");
-  for (size_t i = 0; i < n_socs; i++)
-    names[i] = (char *)socs[i]->name;
-  ready.socs = names;
-  ready.n_socs = n_socs;
+  oc_arena_init(&arena, OC_MAX_FRAME);
   m.body_case = OMCC__V1__FROM_WORKER__BODY_READY;
   m.ready = &ready;
-  return send_message(z, &m, -1, err);
+  int r = describe_socs(&ready, socs, n_socs, &arena);
+  r = r < 0 ? oc_error_set(err, r, "no memory for the list of targets")
+            : send_message(z, &m, -1, err);
+  oc_arena_clear(&arena);
+  return r;
 }
 
 static int on_setup(struct zygote *z, const Omcc__V1__Setup *setup,
