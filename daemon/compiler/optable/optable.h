@@ -107,6 +107,7 @@ struct oc_table_op {
 struct oc_table {
   const char *id;     /* "ascend310p" */
   const char *source; /* where the facts are from */
+  bool partial;       /* the chip has ops that are not in it */
   struct oc_map ops;  /* type -> const struct oc_table_op */
 };
 int oc_table_put(struct oc_table *t, const struct oc_table_op *op);

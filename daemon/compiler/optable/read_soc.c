@@ -330,6 +330,7 @@ int oc_read_soc(const struct oc_read *r, const struct oc_tree *root)
     return oc_error_set(r->err, OC_E_NOMEM, "out of memory while reading '%s'", r->name);
   table->id = oc_arena_strdup(&r->t->arena, id);
   table->source = oc_arena_strdup(&r->t->arena, oc_tree_text(root, "source", ""));
+  table->partial = oc_streq(oc_tree_text(root, "partial", "false"), "true");
   if (oc_map_puts(&r->t->tables, table->id, table))
     return oc_error_set(r->err, OC_E_NOMEM, "out of memory while reading '%s'", r->name);
   for (const struct oc_tree *v = ops->first; v; v = v->next) {

@@ -102,12 +102,14 @@ void oc_decide_cite(struct oc_run *r, struct oc_op_info *n)
   }
 }
 
-static enum oc_sure sure_of(const struct oc_op_info *n)
+static enum oc_sure sure_of(const struct oc_run *r, const struct oc_op_info *n)
 {
   if (n->op->engine == OC_ENGINE_GRAPH)
     return OC_SURE_EXACT;
   if (!n->row)
-    return n->op->engine == OC_ENGINE_AICPU ? OC_SURE_EXACT : OC_SURE_OPEN;
+    return n->op->engine == OC_ENGINE_AICPU && r->o->table && !r->o->table->partial
+               ? OC_SURE_EXACT
+               : OC_SURE_OPEN;
   if (n->row->flags & (OC_TABLE_CHECKED | OC_TABLE_NO_COLUMNS))
     return OC_SURE_OPEN;
   return n->row->flags & OC_TABLE_COMPUTED ? OC_SURE_COMPUTED : OC_SURE_EXACT;
@@ -210,7 +212,7 @@ void oc_decide_reason(struct oc_run *r, const struct oc_op_info *n,
   struct oc_reason *why = &ret->reason;
 
   *ret = (struct oc_op_result){ .op = n->op,
-                                .sure = sure_of(n),
+                                .sure = sure_of(r, n),
                                 .reason = { .column = -1 } };
   if (n->fixed || n->op->engine == OC_ENGINE_GRAPH) {
     unjudged_reason(n, why);
