@@ -81,7 +81,7 @@ static const struct oc_flag_info *own_flag(const struct parser *p, const struct 
     return NULL;
   /* Also names (or beginnings of names) of ATC's flags, which take a value there. */
   if (!strcmp(o->name, "json") || !strcmp(o->name, "display")) {
-    bool bare = !o->value && (!next || next[0] == '-');
+    bool bare = !o->value && (!next || next[0] == '-' || p->options->words);
 
     if (!bare || p->behind_dashes)
       return NULL;

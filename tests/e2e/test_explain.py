@@ -1,0 +1,150 @@
+"""omcc explain: the answer by name for ops that behave differently on two chips."""
+import schemas
+from harness import SOC, Case, main
+
+B1 = "Ascend910B1"
+
+
+class Explain(Case):
+    def explain(self, model, *words, status=0, **options):
+        result = self.world.explain(model, *words, **options)
+        self.assertEqual(result.status, status, f"{result}\n{self.world.log()}")
+        return schemas.check(self, result, "explain")
+
+    def op(self, value, name=None, type=None):
+        found = [o for o in value["data"]["ops"] if name in (None, o["name"]) and type in (None, o["type"])]
+        self.assertEqual(len(found), 1, [(o["name"], o["type"]) for o in value["data"]["ops"]])
+        return found[0]
+
+    def out(self, op):
+        return [t["got"] for t in op["outputs"]]
+
+    def keep(self, *lines):
+        return "--keep_dtype=" + self.world.write("keep.cfg", "".join(f"{l}\n" for l in lines))
+
+    def test_relu_kept_in_float32(self):
+        model = self.world.zoo("g1")
+        value = self.explain(model, self.keep("/b0/act/Relu"))
+        op = self.op(value, "/b0/act/Relu")
+        self.assertTrue(op["kept"])
+        self.assertEqual((self.out(op), op["engine"]), (["float32"], "aicore"))
+        self.assertEqual((op["reason"]["rule"], op["reason"]["file"], op["reason"]["line"]),
+                         ("keep", "keep.cfg", 1))
+        self.assertEqual(op["reason"]["text"], "keep.cfg:1 /b0/act/Relu")
+        for other in ("/b0/conv/Conv", "/b1/conv/Conv"):
+            self.assertEqual(self.out(self.op(value, other)), ["float16"])
+        self.assertEqual(value["data"]["lists"], [{"flag": "keep_dtype", "file": "keep.cfg", "line": 1,
+                                                   "text": "/b0/act/Relu", "state": "used", "ops": 1}])
+        self.assertGreater(value["data"]["casts"]["added"], 0)
+
+    def test_bfloat16_sign_raised(self):
+        model = self.world.zoo("sign-bf16")
+        value = self.explain(model, self.keep("OpType::Sign"))
+        op = self.op(value, type="Sign")
+        self.assertEqual([t["orig"] for t in op["outputs"]], ["bfloat16"])
+        self.assertEqual(self.out(op), ["float32"])
+
+    def test_maxpool_moves_to_aicpu(self):
+        model = self.world.zoo("maxpool")
+        value = self.explain(model, self.keep("OpType::MaxPool"))
+        ops = [o for o in value["data"]["ops"] if o["source_type"] == "MaxPool"]
+        self.assertEqual([(o["engine"], self.out(o)[0]) for o in ops], [("aicpu", "float32")])
+        self.assertIn("warning", [f["severity"] for f in value["findings"]])
+
+    def test_conv_without_an_engine(self):
+        model = self.world.zoo("conv")
+        value = self.explain(model, self.keep("OpType::Conv2D"), status=2)
+        self.assertEqual(value["code"], "request")
+        self.assertFalse(value["data"]["resolved"])
+        self.assertEqual(self.op(value, type="Conv2D")["engine"], "none")
+        found = [f for f in value["findings"] if f["code"] == "EZ3003"]
+        self.assertTrue(found, value["findings"])
+        text = found[0]["text"]
+        for word in ("Conv2D", SOC, "float32"):
+            self.assertIn(word, text)
+        self.assertEqual((found[0]["file"], found[0]["line"]), ("keep.cfg", 1))
+        # The same line stops the compile, with the table still printed and no file.
+        result = self.fails(self.world.compile(model, self.keep("OpType::Conv2D")), 2)
+        self.assertIn("OP  ", result.err)
+        self.assertIn("EZ3003", result.err)
+        self.no_leftovers()
+
+    def test_conv_kept_on_910b1(self):
+        model = self.world.zoo("conv")
+        value = self.explain(model, self.keep("OpType::Conv2D"), soc=B1)
+        self.assertEqual(self.out(self.op(value, type="Conv2D")), ["float32"])
+
+    def test_ir_types_not_framework_types(self):
+        model = self.world.zoo("softmax")
+        value = self.explain(model, self.keep("OpType::SoftmaxV2"), soc=B1)
+        op = self.op(value, type="SoftmaxV2")
+        self.assertTrue(op["kept"])
+        self.assertEqual(self.out(op), ["float32"])
+        value = self.explain(model, self.keep("OpType::Softmax"), soc=B1)
+        self.assertFalse(self.op(value, type="SoftmaxV2")["kept"])
+        found = [f for f in value["findings"] if f["file"] == "keep.cfg"]
+        self.assertEqual(len(found), 1, value["findings"])
+        self.assertIn("OpType::SoftmaxV2", found[0]["fix"])
+        self.assertEqual(value["data"]["lists"][0]["state"], "unmatched")
+
+    def test_origin_makes_the_list_void(self):
+        model = self.world.zoo("g1")
+        value = self.explain(model, "--precision_mode_v2=origin", self.keep("OpType::Relu"), soc=B1)
+        self.assertTrue(value["data"]["resolved"])
+        self.assertEqual(value["data"]["mode"], {"value": "origin", "given": True})
+        self.assertEqual([l["state"] for l in value["data"]["lists"]], ["void"])
+        for op in value["data"]["ops"]:
+            for t in op["outputs"]:
+                self.assertEqual(t["got"], t["orig"], op["name"])
+
+    def test_default_mode_is_said(self):
+        model = self.world.zoo("g1")
+        value = self.explain(model)
+        self.assertEqual(value["data"]["mode"], {"value": "fp16", "given": False})
+        given = self.explain(model, "--precision_mode=force_fp16")
+        self.assertEqual(given["data"]["mode"], {"value": "fp16", "given": True})
+        text = self.world.omcc("explain", "--backend=builtin", "--", f"--model={model}",
+                               "--framework=5", f"--soc_version={SOC}").out
+        self.assertIn("precision mode: fp16 (default)", text)
+        self.assertRegex(text, r"inputs and outputs: float32; [0-9]+ of [0-9]+ ops compute in float16")
+        self.assertIn("OP  ", text)
+        self.assertNotIn("\033", text)
+
+    def test_dynamic_model_gets_a_shape_line(self):
+        model = self.world.zoo("g4")
+        value = self.explain(model)
+        self.assertRegex(value["data"]["input_shape_hint"], r"^x:")
+
+    def test_strict_lists(self):
+        model = self.world.zoo("g1")
+        line = self.keep("/b0/conv/Con")
+        self.explain(model, line)
+        self.fails(self.world.compile(model, line, "--strict-lists"), 2)
+        self.no_leftovers()
+        result = self.ok(self.world.compile(model, line))
+        self.assertIn("keep.cfg:1", result.err)
+        self.assertIn("/b0/conv/Conv", result.err)
+
+    def test_unknown_soc(self):
+        model = self.world.zoo("relu")
+        value = self.explain(model, soc="Ascend310P4", status=2)
+        self.assertEqual([f["id"] for f in value["findings"]], ["soc-unknown"])
+        self.assertIn("Ascend310P3", value["findings"][0]["fix"])
+        self.fails(self.world.compile(model, soc="Ascend310P4"), 2, "soc-unknown")
+
+    def test_flags_that_builtin_judges(self):
+        model = self.world.zoo("relu")
+        for words, wanted in ((["--keep_dtpye=x"], "flag-unknown"),
+                              (["--precision_mode_v2=fp61"], "flag-bad-word"),
+                              (["--insert_op_conf=relu.onnx"], "flag-refused"),
+                              (["--mode=3"], "flag-mode-refused")):
+            with self.subTest(words):
+                self.fails(self.world.compile(model, *words), 2, wanted)
+        result = self.fails(self.world.compile(model, "--keep_dtpye=x"), 2)
+        self.assertIn("did you mean '--keep_dtype'", result.err)
+        result = self.ok(self.world.compile(model, "--buffer_optimize=off_optimize"))
+        self.assertIn("flag-no-effect", result.ids)
+
+
+if __name__ == "__main__":
+    main()
