@@ -206,6 +206,21 @@ static void unjudged_reason(const struct oc_op_info *n, struct oc_reason *why)
   why->also = n->also;
 }
 
+/* A kept op that would be the same without its line still names the line; where the list
+ * is void by contract, the mode is the reason. */
+static void name_idle_line(const struct oc_run *r, const struct oc_op_info *n,
+                           struct oc_reason *why)
+{
+  if (why->rule != OC_RULE_KEEP_SAME)
+    return;
+  if (r->mode == OC_MODE_ORIGIN) {
+    why->rule = OC_RULE_MODE;
+    return;
+  }
+  why->flag = "keep_dtype";
+  why->entry = n->op->keep_entry;
+}
+
 void oc_decide_reason(struct oc_run *r, const struct oc_op_info *n,
                       struct oc_op_result *ret)
 {
@@ -222,8 +237,10 @@ void oc_decide_reason(struct oc_run *r, const struct oc_op_info *n,
     refused_reason(r, n, why);
   else
     judged_reason(n, why);
-  if (!n->cite.flag)
+  if (!n->cite.flag) {
+    name_idle_line(r, n, why);
     return;
+  }
   why->flag = oc_cite_flag(n->cite);
   why->entry = n->cite.entry;
   why->also = n->also;
