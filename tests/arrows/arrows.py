@@ -71,6 +71,7 @@ class House:
         self.modules = {r.name: r for r in self.rooms if r.is_module}
         self.by_target = {r.target: r for r in self.rooms}
         self.complaints = []
+        self.built = None
 
     def complain(self, text):
         if text not in self.complaints:
@@ -149,6 +150,11 @@ class House:
 
     def objects(self):
         """(object, room, dependencies) of everything that was built."""
+        if self.built is None:
+            self.built = list(self.read_objects())
+        return self.built
+
+    def read_objects(self):
         ninja = "ninja"
         for line in (self.build / "CMakeCache.txt").read_text().splitlines():
             if line.startswith("CMAKE_MAKE_PROGRAM:"):
@@ -214,18 +220,23 @@ class House:
     # -------------------------------------------------------------- symbols, and the house
 
     def check_symbols(self, pure):
-        for name, room, _ in self.objects():
-            if room.folder.startswith(("tests/", "bench")):
-                continue
-            text = subprocess.run(["nm", "-u", str(self.build / name)], check=True,
+        rooms = {name: room for name, room, _ in self.objects()
+                 if not room.folder.startswith(("tests/", "bench"))}
+        names = sorted(rooms)
+        for first in range(0, len(names), 100):
+            text = subprocess.run(["nm", "-A", "-u", *names[first:first + 100]], cwd=self.build, check=True,
                                   stdout=subprocess.PIPE, text=True).stdout
-            for symbol in text.split():
-                plain = re.sub(r"^__(?:isoc99_)?(\w+?)_chk$", r"\1", symbol.split("@")[0])
-                if plain in BANNED:
-                    self.complain("%s calls %s(), which is banned" % (self.source_of(name), plain))
-                elif room.is_module and room.name in pure and plain in IMPURE:
-                    self.complain("%s calls %s(), but %s is pure: bytes in, structs out"
-                                  % (self.source_of(name), plain, room.name))
+            for line in text.splitlines():
+                name, symbol = line.split(":", 1)
+                self.check_symbol(name, rooms[name], symbol.split()[-1], pure)
+
+    def check_symbol(self, name, room, symbol, pure):
+        plain = re.sub(r"^__(?:isoc99_)?(\w+?)_chk$", r"\1", symbol.split("@")[0])
+        if plain in BANNED:
+            self.complain("%s calls %s(), which is banned" % (self.source_of(name), plain))
+        elif room.is_module and room.name in pure and plain in IMPURE:
+            self.complain("%s calls %s(), but %s is pure: bytes in, structs out"
+                          % (self.source_of(name), plain, room.name))
 
     def check_house(self, allowed, allowed_system):
         for room in self.rooms:

@@ -2,6 +2,7 @@
  * the definition of the format, and the rounding edge with the exact mean of neighbours.
  */
 #include <check.h>
+#include <endian.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -161,6 +162,50 @@ START_TEST(arrays_unaligned_with_counts)
 }
 END_TEST
 
+/* Whole arrays, long enough for whatever a CPU has for them, against one value at a time:
+ * a walk over all exponents with mantissas near every edge, then values at random. */
+static uint32_t sample(uint32_t i, uint32_t *random)
+{
+  if (i < 1u << 16)
+    return i << 16 | (i * 2654435761u & 3u) * 0x5555u;
+  *random = *random * 1664525u + 1013904223u;
+  return *random;
+}
+
+START_TEST(arrays_as_single_values)
+{
+  enum { N = (1 << 18) + 77 };
+  uint32_t *from = malloc(4 * N), random = 7;
+  uint16_t *half = malloc(2 * N), *bfloat = malloc(2 * N);
+  struct oc_lowering stat16 = { 0 }, stat_b = { 0 };
+  uint64_t over16 = 0, under16 = 0, over_b = 0, under_b = 0;
+
+  for (uint32_t i = 0; i < N; i++)
+    from[i] = htole32(sample(i, &random));
+  oc_convert_f32_to_f16(from, half, N, &stat16);
+  oc_convert_f32_to_bf16(from, bfloat, N, &stat_b);
+  for (uint32_t i = 0; i < N; i++) {
+    uint32_t f = le32toh(from[i]), mag = f & 0x7fffffff;
+    uint16_t h = oc_f32_to_f16(f), b = oc_f32_to_bf16(f);
+    EXPECT(le16toh(half[i]) == h, "%08x became %04x", f, le16toh(half[i]));
+    EXPECT(le16toh(bfloat[i]) == b, "%08x became %04x", f, le16toh(bfloat[i]));
+    over16 += mag < 0x7f800000 && (h & 0x7fff) == 0x7c00;
+    over_b += mag < 0x7f800000 && (b & 0x7fff) == 0x7f80;
+    under16 += mag && !(h & 0x7fff);
+    under_b += mag && !(b & 0x7fff);
+  }
+  ck_assert_uint_eq(stat16.overflow, over16);
+  ck_assert_uint_eq(stat16.underflow, under16);
+  ck_assert_uint_eq(stat_b.overflow, over_b);
+  ck_assert_uint_eq(stat_b.underflow, under_b);
+  ck_assert(over16 > 0 && under16 > 0 && over_b > 0 && under_b > 0);
+  ck_assert(stat16.max_abs == stat_b.max_abs && stat16.max_abs > 3e38);
+  free(from);
+  free(half);
+  free(bfloat);
+}
+END_TEST
+
 int main(void)
 {
   Suite *s = suite_create("half");
@@ -172,6 +217,7 @@ int main(void)
   tcase_add_test(t, every_bfloat_and_its_rounding_edge);
   tcase_add_loop_test(t, edge, 0, sizeof(edges) / sizeof(edges[0]));
   tcase_add_test(t, arrays_unaligned_with_counts);
+  tcase_add_test(t, arrays_as_single_values);
   suite_add_tcase(s, t);
   SRunner *r = srunner_create(s);
   srunner_run_all(r, CK_NORMAL);

@@ -144,7 +144,7 @@ static void setup(void)
   uv_loop_init(&loop);
   uv_timer_init(&loop, &give_up);
   uv_timer_start(&give_up, out_of_time, GIVE_UP_MS, 0);
-  strcpy(jobs_dir + sizeof(jobs_dir) - 7, "XXXXXX");
+  memcpy(jobs_dir + sizeof(jobs_dir) - 7, "XXXXXX", 7);
   ck_assert_ptr_nonnull(mkdtemp(jobs_dir));
   story[0] = '\0';
   wanted = 0;
