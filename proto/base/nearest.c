@@ -80,18 +80,33 @@ unsigned oc_str_distance(const char *a, const char *b, unsigned limit)
   return d > limit ? limit + 1 : d;
 }
 
+static size_t common_prefix(const char *a, const char *b)
+{
+  size_t n = 0;
+
+  while (a[n] && a[n] == b[n])
+    n++;
+  return n;
+}
+
 const char *oc_str_nearest(const char *word, const char *const *names, size_t n)
 {
   size_t len = strlen(word);
-  unsigned most = MOST_LETTERS * WHOLE;
+  unsigned most = MOST_LETTERS * WHOLE, best_d = 0;
   const char *best = NULL;
 
   if (len / 3 < MOST_LETTERS)
     most = (unsigned)(len * WHOLE / 3);
   for (size_t i = 0; i < n; i++) {
     unsigned d = measure(word, names[i], true);
-    if (d <= most && (!best || d < measure(word, best, true)))
-      best = names[i];
+
+    /* Of equals the one that begins alike: people slip late in a word. */
+    if (d > most || (best && d > best_d) ||
+        (best && d == best_d &&
+         common_prefix(word, names[i]) <= common_prefix(word, best)))
+      continue;
+    best = names[i];
+    best_d = d;
   }
   return best;
 }
