@@ -5,6 +5,9 @@
  */
 #include "worker/worker_internal.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "builtin/builtin.h"
 #include "digest/digest.h"
 #include "graph/graph.h"
@@ -15,10 +18,36 @@
 /* Identity of a large graph: its MODEL_DEF and 32 bytes per constant. */
 #define OC_IDENTITY_CAP ((size_t)3 << 30)
 
-static int content_digest(void *ctx, const void *p, size_t len, uint8_t ret[32])
+static void hash_begin(void *ctx)
 {
+  struct oc_sha256 *s = ctx;
+
+  oc_sha256_clear(s);
+  if (oc_sha256_init(s) < 0)
+    s->failed = true; /* told by hash_end() */
+}
+
+static void hash_update(void *ctx, const void *p, size_t len)
+{
+  oc_sha256_update(ctx, p, len);
+}
+
+static int hash_end(void *ctx, uint8_t ret[32])
+{
+  return oc_sha256_final(ctx, ret);
+}
+
+/* Weights of inputs are pages of their files: those that lie wholly inside `p` are given
+ * back and come again from the page cache when they are read again. */
+static void release_pages(void *ctx, const void *p, size_t len)
+{
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
+  uintptr_t to = ((uintptr_t)p + len) / page * page;
+
   (void)ctx;
-  return oc_sha256_bytes(p, len, ret);
+  if (from < to)
+    madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
 /* The model's own names of its outputs, as the importer left them on NetOutput. */
@@ -42,7 +71,12 @@ static void name_outputs(struct oc_job *job, struct oc_builtin_options *o)
 int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
                    struct oc_error *err)
 {
-  struct oc_builtin_options options = { .digest = content_digest };
+  struct oc_sha256 sha = { 0 };
+  struct oc_builtin_options options = { .hash_begin = hash_begin,
+                                        .hash_update = hash_update,
+                                        .hash_end = hash_end,
+                                        .hash_ctx = &sha,
+                                        .release = release_pages };
   struct oc_builtin_info info;
   struct oc_buf identity;
   uint64_t start = oc_now_us();

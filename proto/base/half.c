@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "half_internal.h"
+
 #define SIGN32     0x80000000u
 #define INF32      0x7f800000u
 #define INF16      0x7c00u
@@ -103,12 +105,6 @@ uint32_t oc_bf16_to_f32(uint16_t b)
  * overlap is what the compiler turns into vector code. */
 #define BLOCK 256
 
-struct tally {
-  uint64_t overflow;
-  uint64_t underflow;
-  uint32_t max; /* magnitudes of finite floats order as their bit patterns do */
-};
-
 /* A block's counters fit 32 bits; `&` instead of `&&` keeps branches out. */
 #define LOWER_BLOCK(from, to, lower, inf)                                                \
   do {                                                                                   \
@@ -131,18 +127,18 @@ struct tally {
   } while (0)
 
 static void lower_block16(const uint32_t *restrict from, uint16_t *restrict to,
-                          struct tally *t)
+                          struct oc_half_tally *t)
 {
   LOWER_BLOCK(from, to, lower16, INF16);
 }
 
 static void lower_block_bf16(const uint32_t *restrict from, uint16_t *restrict to,
-                             struct tally *t)
+                             struct oc_half_tally *t)
 {
   LOWER_BLOCK(from, to, lower_bf16, INF32 >> 16);
 }
 
-static void report(const struct tally *t, struct oc_lowering *stat)
+static void report(const struct oc_half_tally *t, struct oc_lowering *stat)
 {
   float max;
 
@@ -156,16 +152,18 @@ static void report(const struct tally *t, struct oc_lowering *stat)
 }
 
 typedef void lower_fn(const uint32_t *restrict from, uint16_t *restrict to,
-                      struct tally *t);
+                      struct oc_half_tally *t);
+typedef size_t fast_fn(const uint8_t *src, uint8_t *dst, size_t n,
+                       struct oc_half_tally *t);
 
-static void lower_array(lower_fn *lower, const uint8_t *src, uint8_t *dst, size_t n,
-                        struct oc_lowering *stat)
+static void lower_array(fast_fn *fast, lower_fn *lower, const uint8_t *src, uint8_t *dst,
+                        size_t n, struct oc_lowering *stat)
 {
   uint32_t from[BLOCK];
   uint16_t to[BLOCK];
-  struct tally t = { 0 };
+  struct oc_half_tally t = { 0 };
 
-  for (size_t done = 0; done < n;) {
+  for (size_t done = fast(src, dst, n, &t); done < n;) {
     size_t now = n - done < BLOCK ? n - done : BLOCK;
     memcpy(from, src + 4 * done, 4 * now);
     memset(from + now, 0, 4 * (BLOCK - now)); /* zeros count for nothing */
@@ -178,13 +176,13 @@ static void lower_array(lower_fn *lower, const uint8_t *src, uint8_t *dst, size_
 
 void oc_convert_f32_to_f16(const void *src, void *dst, size_t n, struct oc_lowering *stat)
 {
-  lower_array(lower_block16, src, dst, n, stat);
+  lower_array(oc_half_fast_f16, lower_block16, src, dst, n, stat);
 }
 
 void oc_convert_f32_to_bf16(const void *src, void *dst, size_t n,
                             struct oc_lowering *stat)
 {
-  lower_array(lower_block_bf16, src, dst, n, stat);
+  lower_array(oc_half_fast_bf16, lower_block_bf16, src, dst, n, stat);
 }
 
 static uint16_t load16(const uint8_t *p)

@@ -26,9 +26,6 @@ void oc_convert_f32_to_f16(const void *src, void *dst, size_t n,
                            struct oc_lowering *stat);
 void oc_convert_f32_to_bf16(const void *src, void *dst, size_t n,
                             struct oc_lowering *stat);
-/* The counts alone, added to `stat`. */
-void oc_count_f32_to_f16(const void *src, size_t n, struct oc_lowering *stat);
-void oc_count_f32_to_bf16(const void *src, size_t n, struct oc_lowering *stat);
 void oc_convert_f16_to_f32(const void *src, void *dst, size_t n);
 void oc_convert_bf16_to_f32(const void *src, void *dst, size_t n);
 

@@ -8,11 +8,18 @@
 
 struct oc_builtin {
   struct oc_emit_plan *plan;
+  struct oc_emit_hash hash;
 };
 
 int oc_builtin_plan(struct oc_graph *graph, const struct oc_builtin_options *opt,
                     struct oc_findings *fs, struct oc_builtin **ret, struct oc_error *err)
 {
+  struct oc_builtin *b = calloc(1, sizeof *b);
+
+  if (!b)
+    return oc_error_set(err, OC_E_NOMEM, "not enough memory");
+  b->hash = (struct oc_emit_hash){ opt->hash_begin, opt->hash_update, opt->hash_end,
+                                   opt->hash_ctx };
   struct oc_emit_options emit = {
     .label = opt->label,
     .soc = opt->soc,
@@ -21,13 +28,10 @@ int oc_builtin_plan(struct oc_graph *graph, const struct oc_builtin_options *opt
     .precision_mode = opt->precision_mode,
     .output_names = opt->output_names,
     .n_output_names = opt->n_output_names,
-    .digest = opt->digest,
-    .digest_ctx = opt->digest_ctx,
+    .hash = opt->hash_begin ? &b->hash : NULL,
+    .release = opt->release,
+    .release_ctx = opt->release_ctx,
   };
-  struct oc_builtin *b = calloc(1, sizeof *b);
-
-  if (!b)
-    return oc_error_set(err, OC_E_NOMEM, "not enough memory");
   int rc = oc_emit_prepare(graph, &emit, fs, &b->plan, err);
   if (rc < 0) {
     free(b);

@@ -25,8 +25,14 @@ struct oc_builtin_options {
   const char *cmdline;        /* recorded command line; NULL: a neutral one */
   const char *const *output_names; /* see emit.h */
   size_t n_output_names;
-  int (*digest)(void *ctx, const void *p, size_t len, uint8_t ret[32]); /* see emit.h */
-  void *digest_ctx;
+  /* A running digest for the plan key, see emit.h; all NULL: no plan key. */
+  void (*hash_begin)(void *ctx);
+  void (*hash_update)(void *ctx, const void *p, size_t len);
+  int (*hash_end)(void *ctx, uint8_t ret[32]);
+  void *hash_ctx;
+  /* Mapped bytes that are not needed for now, see emit.h. */
+  void (*release)(void *ctx, const void *p, size_t len);
+  void *release_ctx;
 };
 
 struct oc_builtin_info {

@@ -22,52 +22,36 @@ static void raise_to_f32(enum oc_dtype from, const uint8_t *src, uint8_t *dst, s
     oc_convert_bf16_to_f32(src, dst, n);
 }
 
-static void lower_from_f32(enum oc_dtype to, const uint8_t *src, uint8_t *dst, size_t n)
+static void lower_from_f32(enum oc_dtype to, const uint8_t *src, uint8_t *dst, size_t n,
+                           struct oc_lowering *stat)
 {
   if (to == OC_DT_F16)
-    oc_convert_f32_to_f16(src, dst, n, NULL);
+    oc_convert_f32_to_f16(src, dst, n, stat);
   else
-    oc_convert_f32_to_bf16(src, dst, n, NULL);
+    oc_convert_f32_to_bf16(src, dst, n, stat);
 }
 
-void emit_convert(enum oc_dtype from, enum oc_dtype to, const uint8_t *src, uint8_t *dst,
-                  size_t n)
+/* `n` elements; `from` and `to` as emit_can_convert() allows. */
+static void convert(enum oc_dtype from, enum oc_dtype to, const uint8_t *src,
+                    uint8_t *dst, size_t n, struct oc_lowering *stat)
 {
   uint8_t via[4 * VIA];
 
   if (from == OC_DT_F32) {
-    lower_from_f32(to, src, dst, n);
+    lower_from_f32(to, src, dst, n, stat);
   } else if (to == OC_DT_F32) {
     raise_to_f32(from, src, dst, n);
   } else {
     for (size_t at = 0; at < n; at += VIA) {
       size_t k = n - at < VIA ? n - at : VIA;
       raise_to_f32(from, src + 2 * at, via, k);
-      lower_from_f32(to, via, dst + 2 * at, k);
-    }
-  }
-}
-
-void emit_count(const struct oc_value *v, enum oc_dtype to, struct oc_lowering *stat)
-{
-  size_t n = oc_value_count(v);
-  uint8_t via[4 * VIA];
-
-  if (v->dtype == OC_DT_F32 && to == OC_DT_F16) {
-    oc_count_f32_to_f16(v->data, n, stat);
-  } else if (v->dtype == OC_DT_F32 && to == OC_DT_BF16) {
-    oc_count_f32_to_bf16(v->data, n, stat);
-  } else if (v->dtype == OC_DT_BF16 && to == OC_DT_F16) {
-    for (size_t at = 0; at < n; at += VIA) {
-      size_t k = n - at < VIA ? n - at : VIA;
-      oc_convert_bf16_to_f32(v->data + 2 * at, via, k);
-      oc_count_f32_to_f16(via, k, stat);
+      lower_from_f32(to, via, dst + 2 * at, k, stat);
     }
   }
 }
 
 const uint8_t *emit_stored(const struct emit_const *c, uint64_t at, size_t len,
-                           uint8_t *scratch)
+                           uint8_t *scratch, struct oc_lowering *stat)
 {
   enum oc_dtype from = c->value->dtype;
 
@@ -75,6 +59,6 @@ const uint8_t *emit_stored(const struct emit_const *c, uint64_t at, size_t len,
     return c->value->data + at;
   size_t size = oc_dtype_bits(c->to) / 8;
   size_t source = oc_dtype_bits(from) / 8;
-  emit_convert(from, c->to, c->value->data + at / size * source, scratch, len / size);
+  convert(from, c->to, c->value->data + at / size * source, scratch, len / size, stat);
   return scratch;
 }

@@ -50,11 +50,14 @@ static int prepare(struct oc_emit_plan *p, struct oc_graph *root, struct oc_find
   int rc = emit_view(p, root, err);
 
   if (rc == 0)
-    rc = emit_weights(p, fs, err);
+    rc = emit_weights(p, err);
+  if (rc == 0)
+    rc = emit_scan(p, err);
   if (rc == 0)
     rc = emit_memory(p, err);
   if (rc < 0)
     return rc;
+  emit_report_lost(p, fs);
   p->dynamic = is_dynamic(p);
   rc = emit_tasks(p, err);
   if (rc == 0)

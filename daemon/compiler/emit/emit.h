@@ -1,14 +1,15 @@
 /* Emit: a judged graph becomes the bytes of an .om file.
  *
  * Two steps. oc_emit_prepare() decides every byte but the weights': it orders and folds
- * constants, plans memory, writes MODEL_DEF, TASK_INFO and MODEL_INOUT_INFO into memory,
- * and knows the exact size of the file. oc_emit_write() then writes it once, weights
- * converted in bounded chunks straight from the mapped model to the file.
+ * constants, goes through them once (converted in bounded chunks, digested and counted),
+ * plans memory, writes MODEL_DEF, TASK_INFO and MODEL_INOUT_INFO into memory, and knows
+ * the exact size of the file. oc_emit_write() then writes it once, weights converted
+ * again, straight from the mapped model to the file.
  *
  * Constants: a Cast that the judge put behind a constant is folded into it; byte-equal
- * constants are stored once; values that a lowering turns into infinity or zero are
- * counted per constant and reported (weight-overflow, weight-underflow). The same graph
- * and options give the same bytes on every machine.
+ * constants are stored once; values that a lowering turns into infinity are reported per
+ * constant (weight-overflow), those that become zero in one note (weight-underflow). The
+ * same graph and options give the same bytes on every machine.
  *
  * The file holds no kernels and says so: each compute op has a KERNEL task whose kernel
  * name begins with OC_OM_NO_KERNEL.
@@ -31,10 +32,14 @@
 
 struct oc_graph;
 
-/* Something that identifies `len` bytes at `p`: their SHA-256, or a digest of whatever
- * stands for them (digest of the file they are a slice of, and the place). Equal results
- * must mean equal bytes. 0, or an OC_E_* code. */
-typedef int (*oc_emit_digest_fn)(void *ctx, const void *p, size_t len, uint8_t ret[32]);
+/* A running digest, such as SHA-256: begin, any number of updates, end. `end` returns 0
+ * or an OC_E_* code. Equal results must mean equal bytes. */
+struct oc_emit_hash {
+  void (*begin)(void *ctx);
+  void (*update)(void *ctx, const void *p, size_t len);
+  int (*end)(void *ctx, uint8_t ret[32]);
+  void *ctx;
+};
 
 struct oc_emit_options {
   const char *label;   /* model name inside the file, "model" when NULL */
@@ -45,8 +50,11 @@ struct oc_emit_options {
   /* The model's own names of its outputs, in order; NULL: names of NetOutput's inputs. */
   const char *const *output_names;
   size_t n_output_names;
-  oc_emit_digest_fn digest; /* NULL: oc_emit_identity() is not available */
-  void *digest_ctx;
+  const struct oc_emit_hash *hash; /* NULL: oc_emit_identity() is not available */
+  /* Told of mapped bytes that are not needed for now (they may be read again later): the
+   * owner of the mapping may let go of the memory. May be NULL. */
+  void (*release)(void *ctx, const void *p, size_t len);
+  void *release_ctx;
   uint64_t max_model_def; /* 0: OC_MAX_MODEL_DEF; smaller values are for tests */
 };
 

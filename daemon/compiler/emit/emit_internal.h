@@ -24,12 +24,15 @@
 struct emit_const {
   const struct oc_value *value;
   const char *name;
+  const struct emit_op *op; /* that stands for it */
   enum oc_dtype to;
-  uint32_t graph;       /* of the constant */
-  uint64_t size;        /* bytes stored */
-  uint64_t offset;      /* in WEIGHTS_DATA */
-  uint64_t fingerprint; /* of size and of samples of the stored bytes */
-  bool stored;          /* false: shares the bytes of one that comes before */
+  uint32_t graph;                 /* of the constant */
+  uint64_t size;                  /* bytes stored */
+  uint64_t offset;                /* in WEIGHTS_DATA */
+  uint64_t fingerprint;           /* of size and of samples of the stored bytes */
+  bool stored;                    /* false: shares the bytes of one that comes before */
+  const struct emit_const *share; /* that one */
+  uint8_t digest[32];             /* of the stored bytes; stored ones, with a hash */
   struct oc_lowering lowering;
 };
 
@@ -107,18 +110,22 @@ bool emit_bytes(enum oc_dtype d, struct oc_shape s, uint64_t *ret);
 uint64_t emit_padded(uint64_t bytes);
 
 /* weights.c */
-int emit_weights(struct oc_emit_plan *p, struct oc_findings *fs, struct oc_error *err);
+int emit_weights(struct oc_emit_plan *p, struct oc_error *err);
+/* scan.c: digests the stored bytes of every constant and counts what is lost. */
+int emit_scan(struct oc_emit_plan *p, struct oc_error *err);
+/* lost.c: findings about what the scan counted. */
+void emit_report_lost(struct oc_emit_plan *p, struct oc_findings *fs);
+/* Stored bytes up to `at` have been made: lets go of the mapped ones behind them, from
+ * `*done` on, now and then. */
+void emit_release(const struct oc_emit_plan *p, const struct emit_const *c,
+                  uint64_t *done, uint64_t at);
 /* convert.c */
 bool emit_can_convert(enum oc_dtype from, enum oc_dtype to);
-/* `n` elements; `from` and `to` as emit_can_convert() allows. */
-void emit_convert(enum oc_dtype from, enum oc_dtype to, const uint8_t *src, uint8_t *dst,
-                  size_t n);
-/* Counts what converting to a smaller type does. */
-void emit_count(const struct oc_value *v, enum oc_dtype to, struct oc_lowering *stat);
 /* Stored bytes [at, at + len) of a constant, `len` <= EMIT_CHUNK: a slice of the value or
- * `scratch` (EMIT_CHUNK bytes). `at` is a multiple of the element size. */
+ * `scratch` (EMIT_CHUNK bytes). `at` is a multiple of the element size. Adds what the
+ * conversion loses to `stat`, which may be NULL. */
 const uint8_t *emit_stored(const struct emit_const *c, uint64_t at, size_t len,
-                           uint8_t *scratch);
+                           uint8_t *scratch, struct oc_lowering *stat);
 
 /* memory.c */
 int emit_memory(struct oc_emit_plan *p, struct oc_error *err);

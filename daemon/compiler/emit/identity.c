@@ -1,12 +1,11 @@
 /* What the written bytes depend on, and nothing else: the finished parts by their
- * digests, and for each stored constant its place, its two dtypes and the digest of its
- * source bytes. */
+ * digests, and for each stored constant its place and the digest of its stored bytes. */
 #include <string.h>
 
 #include "emit_internal.h"
 
 /* Changes when the same parts would be written differently. */
-#define IDENTITY_HEAD "omcc emit 1\n"
+#define IDENTITY_HEAD "omcc emit 2\n"
 
 static void put64(struct oc_buf *out, uint64_t v)
 {
@@ -22,7 +21,11 @@ static int put_digest(const struct oc_emit_plan *p, struct oc_buf *out, const vo
 {
   uint8_t digest[32];
 
-  if (p->opt.digest(p->opt.digest_ctx, data, len, digest) < 0)
+  const struct oc_emit_hash *h = p->opt.hash;
+
+  h->begin(h->ctx);
+  h->update(h->ctx, data, len);
+  if (h->end(h->ctx, digest) < 0)
     return oc_error_set(err, OC_E_IO, "cannot digest a part of the .om file");
   put64(out, len);
   oc_buf_append(out, digest, sizeof digest);
@@ -34,7 +37,7 @@ int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
 {
   const struct oc_buf *parts[] = { &p->head, &p->inout, &p->def, &p->tasks };
 
-  if (!p->opt.digest)
+  if (!p->opt.hash)
     return oc_error_set(err, OC_E_ARG, "no digest function was given");
   oc_buf_puts(out, IDENTITY_HEAD);
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -47,10 +50,8 @@ int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
     if (!c->stored)
       continue;
     put64(out, c->offset);
-    put64(out, (uint64_t)c->value->dtype << 8 | (uint64_t)c->to);
-    int rc = put_digest(p, out, c->value->data, c->value->len, err);
-    if (rc < 0)
-      return rc;
+    put64(out, c->size);
+    oc_buf_append(out, c->digest, sizeof c->digest);
   }
   return out->failed ? emit_no_memory(err) : 0;
 }

@@ -108,9 +108,11 @@ static struct emit_op *new_const(struct oc_emit_plan *p, struct emit_graph *g,
     return NULL;
   e->name = name;
   e->constant = c;
-  *c = (struct emit_const){
-    .value = op->value, .name = name, .to = to, .graph = (uint32_t)(g - p->graphs)
-  };
+  *c = (struct emit_const){ .value = op->value,
+                            .name = name,
+                            .op = e,
+                            .to = to,
+                            .graph = (uint32_t)(g - p->graphs) };
   g->ops[g->n_ops++] = e;
   p->n_consts++;
   return e;

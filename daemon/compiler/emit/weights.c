@@ -5,7 +5,6 @@
  * Constants whose stored bytes are equal share one place. To find those without hashing
  * every byte, a fingerprint over the size and a few samples sorts out nearly all; what is
  * left is compared in full. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +15,6 @@
 #define SAMPLES      16
 #define SAMPLE_BYTES 64
 #define TAIL         32
-/* Findings about single constants; the rest is counted in one more. */
-#define MAX_DETAILS 16
 
 static int by_name(const void *a, const void *b)
 {
@@ -62,7 +59,8 @@ static void set_fingerprint(struct emit_const *c, uint8_t *scratch)
     uint64_t at = i * step;
     size_t len = c->size - at < SAMPLE_BYTES ? (size_t)(c->size - at) : SAMPLE_BYTES;
     if (len)
-      h = (h ^ oc_hash_bytes(emit_stored(c, at, len, scratch), len)) * 0x100000001B3ull;
+      h = (h ^ oc_hash_bytes(emit_stored(c, at, len, scratch, NULL), len)) *
+          0x100000001B3ull;
     if (!step)
       break;
   }
@@ -78,18 +76,17 @@ static bool same_bytes(const struct emit_const *a, const struct emit_const *b,
     return true;
   for (uint64_t at = 0; at < a->size; at += EMIT_CHUNK) {
     size_t len = a->size - at < EMIT_CHUNK ? (size_t)(a->size - at) : EMIT_CHUNK;
-    const uint8_t *x = emit_stored(a, at, len, scratch);
-    const uint8_t *y = emit_stored(b, at, len, scratch + EMIT_CHUNK);
+    const uint8_t *x = emit_stored(a, at, len, scratch, NULL);
+    const uint8_t *y = emit_stored(b, at, len, scratch + EMIT_CHUNK, NULL);
     if (memcmp(x, y, len) != 0)
       return false;
   }
   return true;
 }
 
-/* Among constants with one fingerprint: whom each one shares its bytes with. `share[i]`
- * belongs to the i-th by fingerprint. The first of equal ones by name stores them. */
-static void find_equal(struct emit_const **sorted, size_t n, struct emit_const **share,
-                       uint8_t *scratch)
+/* Among constants with one fingerprint: whom each one shares its bytes with. The first of
+ * equal ones by name stores them. */
+static void find_equal(struct emit_const **sorted, size_t n, uint8_t *scratch)
 {
   size_t group = 0;
 
@@ -100,7 +97,7 @@ static void find_equal(struct emit_const **sorted, size_t n, struct emit_const *
     for (size_t k = group; k < i && sorted[i]->stored; k++)
       if (sorted[k]->stored && same_bytes(sorted[k], sorted[i], scratch)) {
         sorted[i]->stored = false;
-        share[i] = sorted[k];
+        sorted[i]->share = sorted[k];
       }
   }
 }
@@ -110,8 +107,7 @@ static uint64_t round_up(uint64_t v)
   return (v + OC_OM_WEIGHT_ALIGN - 1) / OC_OM_WEIGHT_ALIGN * OC_OM_WEIGHT_ALIGN;
 }
 
-static int place(struct oc_emit_plan *p, struct emit_const **sorted,
-                 struct emit_const **share)
+static int place(struct oc_emit_plan *p)
 {
   uint64_t at = OC_OM_WEIGHT_ALIGN;
 
@@ -126,66 +122,21 @@ static int place(struct oc_emit_plan *p, struct emit_const **sorted,
     p->stats.n_stored++;
   }
   for (size_t i = 0; i < p->n_consts; i++)
-    if (!sorted[i]->stored)
-      sorted[i]->offset = share[i]->offset;
+    if (p->consts[i]->share)
+      p->consts[i]->offset = p->consts[i]->share->offset;
   p->stats.n_constants = p->n_consts;
   p->stats.weight_size = p->n_consts ? round_up(at + TAIL) : 0;
   return 0;
 }
 
-static void report(struct oc_emit_plan *p, const struct emit_const *c,
-                   struct oc_findings *fs, uint64_t *n_overflow, uint64_t *n_underflow)
-{
-  char lost[24], total[24];
-
-  snprintf(total, sizeof total, "%zu", oc_value_count(c->value));
-  if (c->lowering.overflow && ++*n_overflow <= MAX_DETAILS) {
-    char max[32];
-    snprintf(lost, sizeof lost, "%llu", (unsigned long long)c->lowering.overflow);
-    snprintf(max, sizeof max, "%.6g", c->lowering.max_abs);
-    oc_finding_add(fs, OC_FINDING_WEIGHT_OVERFLOW, c->name, "count", lost, "total", total,
-                   "dtype", oc_dtype_name(c->to), "largest", max, NULL);
-  }
-  if (c->lowering.underflow && ++*n_underflow <= MAX_DETAILS) {
-    snprintf(lost, sizeof lost, "%llu", (unsigned long long)c->lowering.underflow);
-    oc_finding_add(fs, OC_FINDING_WEIGHT_UNDERFLOW, c->name, "count", lost, "total",
-                   total, "dtype", oc_dtype_name(c->to), NULL);
-  }
-  p->stats.overflowed += c->lowering.overflow;
-  p->stats.underflowed += c->lowering.underflow;
-}
-
-static void count_all(struct oc_emit_plan *p, struct oc_findings *fs)
-{
-  uint64_t n_overflow = 0, n_underflow = 0;
-  char over[24], under[24];
-
-  for (size_t i = 0; i < p->n_consts; i++) {
-    struct emit_const *c = p->consts[i];
-    if (c->to == c->value->dtype)
-      continue;
-    emit_count(c->value, c->to, &c->lowering);
-    report(p, c, fs, &n_overflow, &n_underflow);
-  }
-  uint64_t more_over = n_overflow > MAX_DETAILS ? n_overflow - MAX_DETAILS : 0;
-  uint64_t more_under = n_underflow > MAX_DETAILS ? n_underflow - MAX_DETAILS : 0;
-  if (!more_over && !more_under)
-    return;
-  snprintf(over, sizeof over, "%llu", (unsigned long long)more_over);
-  snprintf(under, sizeof under, "%llu", (unsigned long long)more_under);
-  oc_finding_add(fs, OC_FINDING_WEIGHT_LOWERING_MORE, "", "overflowed", over,
-                 "underflowed", under, NULL);
-}
-
-int emit_weights(struct oc_emit_plan *p, struct oc_findings *fs, struct oc_error *err)
+int emit_weights(struct oc_emit_plan *p, struct oc_error *err)
 {
   auto_free uint8_t *scratch = malloc(2 * (size_t)EMIT_CHUNK);
   size_t n = 0;
 
   p->consts = OC_NEW_N(&p->arena, struct emit_const *, p->n_consts);
   struct emit_const **sorted = OC_NEW_N(&p->arena, struct emit_const *, p->n_consts);
-  struct emit_const **share = OC_NEW_N(&p->arena, struct emit_const *, p->n_consts);
-  if (!scratch || !p->consts || !sorted || !share)
+  if (!scratch || !p->consts || !sorted)
     return emit_no_memory(err);
   for (uint32_t g = 0; g < p->n_graphs; g++)
     for (uint32_t i = 0; i < p->graphs[g].n_ops; i++)
@@ -202,9 +153,8 @@ int emit_weights(struct oc_emit_plan *p, struct oc_findings *fs, struct oc_error
     qsort(p->consts, n, sizeof *p->consts, by_name);
     qsort(sorted, n, sizeof *sorted, by_fingerprint);
   }
-  find_equal(sorted, n, share, scratch);
-  if (place(p, sorted, share) < 0)
+  find_equal(sorted, n, scratch);
+  if (place(p) < 0)
     return oc_error_set(err, OC_E_LIMIT, "the constants are larger than any file");
-  count_all(p, fs);
   return 0;
 }

@@ -49,18 +49,20 @@ static int write_all(int fd, uint64_t at, const void *p, size_t len, struct oc_e
   return 0;
 }
 
-static int write_const(const struct emit_const *c, int fd, uint64_t base,
+static int write_const(const struct oc_emit_plan *p, const struct emit_const *c, int fd,
                        uint8_t *scratch, struct oc_error *err)
 {
   /* Unconverted bytes need no scratch, so they may go in larger pieces. */
   uint64_t chunk = c->to == c->value->dtype ? 16ull * EMIT_CHUNK : EMIT_CHUNK;
+  uint64_t base = p->front.parts[PART_WEIGHTS].at + c->offset, released = 0;
 
   for (uint64_t at = 0; at < c->size; at += chunk) {
     size_t len = c->size - at < chunk ? (size_t)(c->size - at) : (size_t)chunk;
-    int rc =
-        write_all(fd, base + c->offset + at, emit_stored(c, at, len, scratch), len, err);
+    const uint8_t *bytes = emit_stored(c, at, len, scratch, NULL);
+    int rc = write_all(fd, base + at, bytes, len, err);
     if (rc < 0)
       return rc;
+    emit_release(p, c, &released, at + len);
   }
   return 0;
 }
@@ -81,7 +83,7 @@ int oc_emit_write(const struct oc_emit_plan *p, int fd, struct oc_error *err)
     rc = write_all(fd, parts[PART_DEF].at, p->def.data, p->def.len, err);
   for (size_t i = 0; rc == 0 && i < p->n_consts; i++)
     if (p->consts[i]->stored)
-      rc = write_const(p->consts[i], fd, parts[PART_WEIGHTS].at, scratch, err);
+      rc = write_const(p, p->consts[i], fd, scratch, err);
   if (rc == 0)
     rc = write_all(fd, parts[PART_TASKS].at, p->tasks.data, p->tasks.len, err);
   return rc;
