@@ -357,6 +357,7 @@ int main(int argc, char **argv)
   }
   open_standard();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGIO, SIG_IGN); /* a read lease of a moment may be broken in that moment */
   r = load_settings(argc, argv, &a, &config, &err);
   if (a.ready_fd >= 0)
     fcntl(a.ready_fd, F_SETFD, FD_CLOEXEC);

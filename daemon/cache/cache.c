@@ -37,7 +37,8 @@ static struct oc_cache *new_cache(const struct oc_cache_options *opt)
   pthread_condattr_destroy(&attr);
   c->dir = strdup(opt->dir);
   c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (!c->dir || c->event_fd < 0) {
+  c->proven = calloc(1, oc_cache_proven_size());
+  if (!c->dir || !c->proven || c->event_fd < 0) {
     oc_cache_close(c);
     return NULL;
   }
@@ -58,6 +59,8 @@ int oc_cache_open(const struct oc_cache_options *opt, struct oc_cache **ret,
     rc = oc_cache_limbo_clear(c, err);
   if (rc == 0)
     rc = oc_cache_writer_start(c, err);
+  if (rc == 0)
+    rc = oc_cache_scrub_start(c, err);
   if (rc < 0) {
     oc_cache_close(c);
     return rc;
@@ -79,6 +82,7 @@ void oc_cache_close(struct oc_cache *c)
 {
   if (!c)
     return;
+  oc_cache_scrub_stop(c);
   oc_cache_writer_stop(c);
   oc_cache_database_close(c);
   free_events(c);
@@ -87,6 +91,7 @@ void oc_cache_close(struct oc_cache *c)
   pthread_cond_destroy(&c->idle);
   pthread_cond_destroy(&c->wake);
   pthread_mutex_destroy(&c->mutex);
+  free(c->proven);
   free(c->set_aside);
   free(c->dir);
   free(c);

@@ -17,6 +17,7 @@
 #ifndef OC_CACHE_CACHE_H
 #define OC_CACHE_CACHE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +37,11 @@ struct oc_cache_options {
   size_t queue_limit;      /* jobs waiting for the writer, 0: 1024 */
   bool full_durability;    /* survive a power loss too, not only a kill */
   bool allow_network_fs;
-  bool no_tmpfile; /* use the fallback for file systems without O_TMPFILE */
+  bool memo_on_network;       /* memoise digests of files on network file systems */
+  uint64_t max_user_bytes;    /* of one uid's entries, 0: no limit */
+  uint64_t scrub_bytes_per_s; /* read in the background to find damage, 0: none */
+  uint32_t scrub_delay_ms;    /* after open, 0: a minute */
+  bool no_tmpfile;            /* use the fallback for file systems without O_TMPFILE */
   /* Test hook: called on the writer thread at named points ("put-linked", ...); NULL:
    * none. */
   void (*at_point)(void *data, const char *point);
@@ -64,6 +69,9 @@ struct oc_cache_member {
   uint8_t sha256[OC_SHA256_LEN];
   int fd;           /* object: open read-only; -1 when the bytes are inline */
   const void *data; /* inline bytes, NULL for an object */
+  bool unproven;    /* its bytes were not digested since the cache was opened, or since
+                       its stat changed */
+  bool moved;       /* its stat is not what the index says; unproven too */
 };
 
 /* What the index knows of an entry besides its members. Strings are never NULL. */
@@ -87,7 +95,8 @@ struct oc_cache_hit {
   struct oc_cache_member *members;
   size_t n_members;
   uint64_t size; /* of all members */
-  uint64_t created_s, used_s, hits;
+  uint64_t created_s, used_s, hits, pinned_s;
+  size_t n_unproven; /* members that oc_cache_prove() must look at before delivery */
 };
 
 enum oc_cache_miss {
@@ -97,10 +106,19 @@ enum oc_cache_miss {
 };
 const char *oc_cache_miss_text(enum oc_cache_miss m);
 
-/* 1: `ret` filled, touch queued; 0: miss, `ret_miss` says of which sort (may be NULL).
- * Never fails: what goes wrong is a miss. */
-int oc_cache_lookup(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+/* 1: `ret` filled, touch for `uid` queued; 0: miss, `ret_miss` says of which sort (may be
+ * NULL). Never fails: what goes wrong is a miss. Small objects are proven at once; when
+ * ret->n_unproven is not 0 the bytes are to be proven before anybody gets them. */
+int oc_cache_lookup(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN], uint32_t uid,
                     struct oc_cache_hit *ret, enum oc_cache_miss *ret_miss);
+/* [any] Digests the unproven members of a hit. 1: all right, 0: one is damaged (the
+ * writer was told, this is a miss now), OC_E_CLOSED: cancelled. Slow: reads every byte.
+ */
+int oc_cache_prove(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                   struct oc_cache_hit *h, const atomic_bool *cancel);
+/* The same for one object with an open descriptor (oc_cache_find_plan). */
+int oc_cache_prove_member(struct oc_cache *c, struct oc_cache_member *m,
+                          const atomic_bool *cancel);
 /* Closes descriptors nobody took (set fd to -1 when you take one), frees. */
 void oc_cache_hit_clear(struct oc_cache_hit *h);
 /* Same question, no descriptors, no touch: 1 cached and intact, 0 not. */
@@ -188,6 +206,7 @@ enum oc_cache_event_kind {
   OC_CACHE_EVICTED,    /* `count` entries went to make room */
   OC_CACHE_DAMAGED,    /* an object went to quarantine or a row was wrong; `key` names an
                           entry lost */
+  OC_CACHE_DONE,       /* a pin, gc or verify: `count`, `bytes`, `bad` */
   OC_CACHE_BROKEN,     /* the index is damaged: all is a miss until the next open sets it
                           aside */
 };
@@ -195,7 +214,7 @@ struct oc_cache_event {
   enum oc_cache_event_kind kind;
   uint64_t ticket;
   uint8_t key[OC_SHA256_LEN];
-  uint64_t count;
+  uint64_t count, bytes, bad;
   char reason[160];
 };
 /* An eventfd; readable while events wait. Poll it, then call next_event until it gives
@@ -215,20 +234,30 @@ int oc_cache_inputs_get(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
 void oc_cache_inputs_put(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
                          const char *const *names, size_t n);
 
+enum oc_cache_writers {
+  OC_CACHE_WRITERS_UNKNOWN, /* nobody asked, or leases are not permitted here */
+  OC_CACHE_NO_WRITER,
+  OC_CACHE_HAS_WRITER,
+};
 /* A file as it was at a moment: its stat and the wall clock then. */
 struct oc_cache_seen {
   struct stat st;
   int64_t at_ns;
+  enum oc_cache_writers writers;
 };
 /* Looks at `fd` now. 0 or OC_E_IO; OC_E_ARG when it is no regular file. [any] */
 int oc_cache_see(int fd, struct oc_cache_seen *ret);
+/* Asks by a read lease, given back at once, whether anybody has the file open for
+ * writing; before its first byte is hashed. SIGIO must be ignored. [any] */
+void oc_cache_see_writers(int fd, struct oc_cache_seen *seen);
 /* The digest of a file that is unchanged since it was memoised, by device, inode, size,
  * mtime and ctime. 1 known, 0 not. */
 int oc_cache_memo_get(struct oc_cache *c, int fd, const struct oc_cache_seen *seen,
                       uint8_t ret[OC_SHA256_LEN]);
 /* [any] After hashing `fd`, which was `before` the first byte was read. Memoised only
- * when nothing changed since, the file had been at rest for 2 s then, and it is on a
- * local file system. True when queued. */
+ * when nothing changed since, nobody had it open for writing and it had been at rest for
+ * 2 s then (for 60 s where that is not known), and it is on a local file system (or
+ * memo_on_network). True when queued. */
 bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct oc_cache_seen *before,
                        const uint8_t sha256[OC_SHA256_LEN]);
 /* Same file, same size, same times. */
@@ -248,10 +277,61 @@ void oc_cache_stats(struct oc_cache *c, struct oc_cache_stats *ret);
 struct oc_cache_entry {
   uint8_t key[OC_SHA256_LEN];
   struct oc_cache_facts facts;
-  uint64_t size, created_s, used_s, hits;
+  uint64_t size, created_s, used_s, hits, pinned_s;
 };
-/* Most recently used first; at most `limit`. `ret_more`: there are more. */
-int oc_cache_list(struct oc_cache *c, size_t limit, struct oc_arena *arena,
+/* Most recently used first; at most `limit`. Only entries that `uid` asked for, unless it
+ * is OC_CACHE_ANYONE. `ret_more`: there are more. */
+int oc_cache_list(struct oc_cache *c, int64_t uid, size_t limit, struct oc_arena *arena,
                   struct oc_cache_entry **ret, size_t *ret_n, bool *ret_more);
+#define OC_CACHE_ANYONE (-1)
+
+/* How much the counters grew in the last `seconds` (by whole hours). 0 or a code. */
+struct oc_cache_figure {
+  const char *name;
+  uint64_t value;
+};
+int oc_cache_figures(struct oc_cache *c, uint64_t seconds, struct oc_arena *arena,
+                     struct oc_cache_figure **ret, size_t *ret_n);
+
+/* ------------------------------------------------------------------ single entries */
+
+/* The one entry whose key begins with these hex digits: 1; 0 none, 2 several. */
+int oc_cache_find_key(struct oc_cache *c, const char *hex, uint8_t ret[OC_SHA256_LEN]);
+/* True when somebody of this uid asked for the entry (always for OC_CACHE_ANYONE). */
+bool oc_cache_may_see(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN], int64_t uid);
+/* Facts and members, no touch: 1 or 0. `ret` is cleared as for oc_cache_lookup(). */
+int oc_cache_show(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                  struct oc_cache_hit *ret);
+/* The packed key parts, the model's digest and that of the options: 1 or 0. */
+int oc_cache_parts(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                   struct oc_arena *arena, struct oc_cache_candidate *ret,
+                   uint8_t ret_model[OC_SHA256_LEN], uint8_t ret_options[OC_SHA256_LEN]);
+/* Entries that hold this file, newest first. */
+int oc_cache_whence(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN], size_t max,
+                    uint8_t (*ret)[OC_SHA256_LEN], size_t *ret_n);
+
+/* ------------------------------------------------------------------ care */
+
+/* Keeps an entry until `until_s` (0: no longer). An event OC_CACHE_DONE follows, its
+ * count says whether there was one. [any] False: the queue is full. */
+bool oc_cache_pin(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN], int64_t until_s,
+                  uint64_t ticket);
+#define OC_CACHE_FOR_GOOD INT64_MAX
+
+/* Drops entries that fit all rules, least recently used first, until no more than
+ * `max_bytes` are left (when has_max). Pinned ones stay. An event OC_CACHE_DONE follows,
+ * with the number and bytes dropped, or that would be. [any] False: the queue is full. */
+struct oc_cache_gc {
+  bool has_max, dry_run;
+  uint64_t max_bytes;
+  uint64_t unused_s;   /* not used for so long; 0: any */
+  const char *toolkit; /* of this toolkit; NULL: any */
+};
+bool oc_cache_gc(struct oc_cache *c, const struct oc_cache_gc *rules, uint64_t ticket);
+
+/* Digests every object now, without a rate limit; damaged ones are quarantined. An event
+ * OC_CACHE_DONE follows, with the number of objects looked at, their bytes and how many
+ * were bad. False: one is at work already. [any] */
+bool oc_cache_verify(struct oc_cache *c, uint64_t ticket);
 
 #endif

@@ -36,6 +36,8 @@ enum oc_cache_job_kind {
   OC_JOB_INPUTS,
   OC_JOB_MEMO,
   OC_JOB_FLUSH,
+  OC_JOB_PIN,
+  OC_JOB_GC,
 };
 
 struct oc_cache_job_member {
@@ -66,6 +68,11 @@ struct oc_cache_put_job {
   size_t n_members;
 };
 
+struct oc_cache_touch {
+  uint8_t key[OC_SHA256_LEN];
+  uint32_t uid;
+};
+
 struct oc_cache_job {
   struct oc_cache_job *next;
   struct oc_arena arena; /* everything but descriptors */
@@ -73,6 +80,10 @@ struct oc_cache_job {
   uint8_t key[OC_SHA256_LEN];    /* PUT, DROP: entry; INPUTS: model */
   uint8_t object[OC_SHA256_LEN]; /* DROP, when has_object; MEMO: digest */
   bool has_object;
+  bool digest;     /* DROP: what stat says is not enough */
+  uint64_t ticket; /* PIN, GC */
+  int64_t until_s; /* PIN */
+  struct oc_cache_gc gc;
   struct oc_cache_put_job put;
   void *names; /* INPUTS */
   size_t names_len;
@@ -125,10 +136,13 @@ struct oc_cache {
   size_t n_jobs;
   bool stopping;
   struct oc_cache_event_node *events, **events_end;
-  uint8_t touches[OC_CACHE_TOUCH_BATCH][OC_SHA256_LEN];
+  struct oc_cache_touch touches[OC_CACHE_TOUCH_BATCH];
   size_t n_touches;
   uint64_t counters[OC_N_COUNTERS];
+  uint64_t saved[OC_N_COUNTERS]; /* as last written: the growth goes into table figure */
   bool counters_dirty;
+  struct oc_cache_proven *proven;
+  struct oc_cache_scrub *scrub;
   uint64_t memo_hits, memo_misses;
 };
 
@@ -153,11 +167,13 @@ enum oc_cache_object_state {
   OC_OBJECT_CHANGED, /* right size and kind, other inode or time */
   OC_OBJECT_WRONG,   /* wrong size, empty, no regular file, not ours */
 };
-/* Opens and checks; `ret_fd` (may be NULL) is set only for GOOD. */
+/* Opens and checks; `ret_fd` (may be NULL) is set for GOOD and CHANGED. `ret_proven` (may
+ * be NULL): GOOD, and digested in this life. */
 enum oc_cache_object_state oc_cache_object_open(struct oc_cache *c,
                                                 const uint8_t sha256[OC_SHA256_LEN],
                                                 uint64_t size, uint64_t ino,
-                                                int64_t mtime_ns, int *ret_fd);
+                                                int64_t mtime_ns, int *ret_fd,
+                                                bool *ret_proven);
 /* Gives the sealed output its name; fills ino and mtime. Replaces what has no row. */
 int oc_cache_object_link(struct oc_cache *c, struct oc_cache_job_member *m,
                          struct oc_error *err);
@@ -176,8 +192,28 @@ bool oc_cache_enqueue(struct oc_cache *c, struct oc_cache_job *job);
 void oc_cache_post(struct oc_cache *c, const struct oc_cache_event *event);
 void oc_cache_count(struct oc_cache *c, enum oc_cache_counter which, uint64_t n);
 /* A hit: remembers the touch, wakes the writer when a batch is full. */
-void oc_cache_note_hit(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+void oc_cache_note_hit(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN], uint32_t uid,
                        uint64_t saved_ms);
+
+/* proven.c: objects digested since open. */
+size_t oc_cache_proven_size(void);
+bool oc_cache_is_proven(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
+                        const struct stat *st);
+void oc_cache_note_proven(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
+                          const struct stat *st);
+/* The writer looks at an object (or, NULL, at the row of `key`) and drops what is wrong;
+ * `digest`: by its bytes, whatever stat says. */
+void oc_cache_tell_writer(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                          const uint8_t *object, bool digest);
+
+/* scrub.c: the thread that looks for damage. */
+int oc_cache_scrub_start(struct oc_cache *c, struct oc_error *err);
+void oc_cache_scrub_stop(struct oc_cache *c);
+
+/* gc.c: eviction by rule, and pins. */
+void oc_cache_gc_run(struct oc_cache *c, struct oc_cache_job *job);
+void oc_cache_pin_run(struct oc_cache *c, struct oc_cache_job *job);
+int oc_cache_unpin_expired(struct oc_cache *c, struct oc_error *err);
 
 /* writer.c: the thread. */
 int oc_cache_writer_start(struct oc_cache *c, struct oc_error *err);
@@ -205,7 +241,8 @@ int oc_cache_add_rows(struct oc_cache *c, const struct oc_cache_job *job,
 
 /* publish.c, evict.c: what the thread does with the larger jobs. */
 void oc_cache_publish(struct oc_cache *c, struct oc_cache_job *job);
-void oc_cache_evict(struct oc_cache *c);
+/* Makes room: for the user's share, then for the limits of the cache. */
+void oc_cache_evict(struct oc_cache *c, uint32_t uid);
 void oc_cache_drop(struct oc_cache *c, struct oc_cache_job *job);
 /* Inside a transaction: removes an entry's rows; objects nobody names go to limbo. */
 int oc_cache_entry_delete(struct oc_cache *c, int64_t id, int64_t totals[OC_N_TOTALS],

@@ -136,10 +136,15 @@ static bool over_limit(const struct oc_cache *c, const int64_t totals[OC_N_TOTAL
          (c->opt.max_entries && totals[OC_COUNT_ENTRIES] > (int64_t)c->opt.max_entries);
 }
 
-/* The entry that was used longest ago: 1 and its id, 0 when there is none. */
-static int oldest(struct oc_cache *c, int64_t *ret_id, struct oc_error *err)
+/* The entry that was used longest ago (of `uid` alone, unless it is negative) and is not
+ * pinned: 1 and its id, 0 when there is none. */
+static int oldest(struct oc_cache *c, int64_t uid, int64_t *ret_id, struct oc_error *err)
 {
-  auto_reset sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_OLDEST);
+  auto_reset sqlite3_stmt *s =
+      oc_sql_use(&c->writer, uid < 0 ? OC_W_OLDEST : OC_W_OLDEST_OF);
+
+  if (uid >= 0)
+    sqlite3_bind_int64(s, 1, uid);
   int rc = sqlite3_step(s);
 
   if (rc == SQLITE_DONE)
@@ -150,8 +155,22 @@ static int oldest(struct oc_cache *c, int64_t *ret_id, struct oc_error *err)
   return 1;
 }
 
+static bool over_share(struct oc_cache *c, int64_t uid)
+{
+  auto_reset sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_SHARE);
+
+  sqlite3_bind_int64(s, 1, uid);
+  return sqlite3_step(s) == SQLITE_ROW &&
+         sqlite3_column_int64(s, 0) > (int64_t)c->opt.max_user_bytes;
+}
+
+static bool too_much(struct oc_cache *c, int64_t uid, const int64_t totals[OC_N_TOTALS])
+{
+  return uid < 0 ? over_limit(c, totals) : over_share(c, uid);
+}
+
 /* Up to SLICE entries; how many went, or a code. */
-static int evict_slice(struct oc_cache *c, struct oc_error *err)
+static int evict_slice(struct oc_cache *c, int64_t uid, struct oc_error *err)
 {
   int64_t totals[OC_N_TOTALS], id = 0;
   int n = 0, rc = oc_cache_begin(c, err);
@@ -159,8 +178,8 @@ static int evict_slice(struct oc_cache *c, struct oc_error *err)
   if (rc < 0)
     return rc;
   oc_cache_totals(c, totals);
-  while (n < SLICE && over_limit(c, totals)) {
-    rc = oldest(c, &id, err);
+  while (n < SLICE && too_much(c, uid, totals)) {
+    rc = oldest(c, uid, &id, err);
     if (rc <= 0)
       break;
     rc = oc_cache_entry_delete(c, id, totals, err);
@@ -172,7 +191,8 @@ static int evict_slice(struct oc_cache *c, struct oc_error *err)
   return rc < 0 ? rc : n;
 }
 
-void oc_cache_evict(struct oc_cache *c)
+/* `uid`: down to its share; negative: down to the limits of the cache. */
+static void evict(struct oc_cache *c, int64_t uid)
 {
   struct oc_cache_event event = { .kind = OC_CACHE_EVICTED };
   struct oc_error err;
@@ -181,7 +201,10 @@ void oc_cache_evict(struct oc_cache *c)
   do {
     int64_t totals[OC_N_TOTALS];
     oc_cache_totals(c, totals);
-    n = over_limit(c, totals) ? evict_slice(c, &err) : 0;
+    if (!too_much(c, uid, totals))
+      break;
+    oc_cache_unpin_expired(c, &err);
+    n = evict_slice(c, uid, &err);
     if (n > 0) {
       event.count += (uint64_t)n;
       oc_cache_point(c, "evict-committed");
@@ -192,6 +215,13 @@ void oc_cache_evict(struct oc_cache *c)
     return;
   oc_cache_count(c, OC_COUNT_EVICTED, event.count);
   oc_cache_post(c, &event);
+}
+
+void oc_cache_evict(struct oc_cache *c, uint32_t uid)
+{
+  if (c->opt.max_user_bytes)
+    evict(c, uid);
+  evict(c, -1);
 }
 
 /* ---------------------------------------------------------------- damage */
@@ -215,7 +245,8 @@ static int drop_users(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
 }
 
 /* The writer looks for itself: the reader may have seen a row of the past. */
-static void drop_object(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
+static void drop_object(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
+                        bool digest)
 {
   struct oc_cache_event event = { .kind = OC_CACHE_DAMAGED };
   struct oc_error err;
@@ -229,11 +260,14 @@ static void drop_object(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
   int64_t mtime_ns = rc == SQLITE_ROW ? sqlite3_column_int64(s, 2) : 0;
   sqlite3_reset(s);
   enum oc_cache_object_state state =
-      oc_cache_object_open(c, sha256, size, ino, mtime_ns, NULL);
-  if (rc == SQLITE_ROW && state == OC_OBJECT_GOOD)
+      oc_cache_object_open(c, sha256, size, ino, mtime_ns, NULL, NULL);
+  if (rc == SQLITE_ROW && state == OC_OBJECT_GOOD && !digest)
     return;
-  if (rc == SQLITE_ROW && state == OC_OBJECT_CHANGED &&
+  if (rc == SQLITE_ROW && (state == OC_OBJECT_GOOD || state == OC_OBJECT_CHANGED) &&
       oc_cache_object_verify(c, sha256, &st)) {
+    oc_cache_note_proven(c, sha256, &st);
+    if (state == OC_OBJECT_GOOD)
+      return;
     /* Restored from a backup, or touched: the bytes are the same. */
     s = oc_sql_use(&c->writer, OC_W_OBJECT_STAT);
     oc_sql_bind_digest(s, 1, sha256);
@@ -284,7 +318,7 @@ static void drop_entry(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN])
 void oc_cache_drop(struct oc_cache *c, struct oc_cache_job *job)
 {
   if (job->has_object)
-    drop_object(c, job->object);
+    drop_object(c, job->object, job->digest);
   else
     drop_entry(c, job->key);
 }

@@ -52,9 +52,10 @@ static void read_entry(sqlite3_stmt *s, struct oc_arena *arena, struct oc_cache_
   e->used_s = (uint64_t)sqlite3_column_int64(s, 13);
   e->hits = (uint64_t)sqlite3_column_int64(s, 14);
   oc_sql_digest(s, 15, e->key);
+  e->pinned_s = (uint64_t)sqlite3_column_int64(s, 16);
 }
 
-int oc_cache_list(struct oc_cache *c, size_t limit, struct oc_arena *arena,
+int oc_cache_list(struct oc_cache *c, int64_t uid, size_t limit, struct oc_arena *arena,
                   struct oc_cache_entry **ret, size_t *ret_n, bool *ret_more)
 {
   struct oc_cache_entry *items = NULL;
@@ -66,6 +67,7 @@ int oc_cache_list(struct oc_cache *c, size_t limit, struct oc_arena *arena,
     return OC_E_STORE;
   auto_reset sqlite3_stmt *s = oc_sql_use(&c->reader, OC_R_LIST);
   sqlite3_bind_int64(s, 1, (int64_t)limit + 1);
+  sqlite3_bind_int64(s, 2, uid);
   while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
     if (n == limit) {
       more = true;

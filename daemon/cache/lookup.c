@@ -14,6 +14,8 @@
 
 /* What one hit may take of memory: 64 members of 16 KiB and their names. */
 #define HIT_ARENA (4u << 20)
+/* Unproven objects up to this are digested at once: it takes less than a thread would. */
+#define PROVE_AT_ONCE (256u << 10)
 
 const char *oc_cache_miss_text(enum oc_cache_miss m)
 {
@@ -66,21 +68,6 @@ void oc_cache_manifest_member(struct oc_sha256 *s, const char *name, const char 
   oc_sha256_update(s, sha256, OC_SHA256_LEN);
 }
 
-static void tell_writer(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
-                        const uint8_t *object)
-{
-  struct oc_cache_job *job = oc_cache_job_new(OC_JOB_DROP);
-
-  if (!job)
-    return;
-  memcpy(job->key, key, OC_SHA256_LEN);
-  job->has_object = object != NULL;
-  if (object)
-    memcpy(job->object, object, OC_SHA256_LEN);
-  if (!oc_cache_enqueue(c, job))
-    oc_cache_job_free(job);
-}
-
 /* Columns of OC_ENTRY_FACTS. */
 static void read_facts(sqlite3_stmt *s, struct oc_arena *arena, struct oc_cache_hit *ret)
 {
@@ -89,6 +76,7 @@ static void read_facts(sqlite3_stmt *s, struct oc_arena *arena, struct oc_cache_
   ret->created_s = (uint64_t)sqlite3_column_int64(s, 12);
   ret->used_s = (uint64_t)sqlite3_column_int64(s, 13);
   ret->hits = (uint64_t)sqlite3_column_int64(s, 14);
+  ret->pinned_s = (uint64_t)sqlite3_column_int64(s, 17);
 }
 
 enum found { FOUND_GOOD, FOUND_NOTHING, FOUND_BUSY, FOUND_BAD_ROW, FOUND_BAD_OBJECT };
@@ -126,10 +114,13 @@ static enum found read_member(struct oc_cache *c, sqlite3_stmt *s, struct oc_are
       return FOUND_BUSY;
     return inline_is_intact(m) ? FOUND_GOOD : FOUND_BAD_ROW;
   }
+  bool proven = false;
   enum oc_cache_object_state state =
       oc_cache_object_open(c, m->sha256, m->size, (uint64_t)sqlite3_column_int64(s, 7),
-                           sqlite3_column_int64(s, 8), &m->fd);
-  return state == OC_OBJECT_GOOD ? FOUND_GOOD : FOUND_BAD_OBJECT;
+                           sqlite3_column_int64(s, 8), &m->fd, &proven);
+  m->unproven = !proven;
+  m->moved = state == OC_OBJECT_CHANGED;
+  return state == OC_OBJECT_GOOD || m->moved ? FOUND_GOOD : FOUND_BAD_OBJECT;
 }
 
 /* All members of an entry; `ret_bad` gets the digest of an object that is not right. */
@@ -161,6 +152,7 @@ static enum found read_members(struct oc_cache *c, int64_t id, const uint8_t *ke
     found = read_member(c, s, &hit->arena, m);
     if (found == FOUND_BAD_OBJECT)
       memcpy(ret_bad, m->sha256, OC_SHA256_LEN);
+    hit->n_unproven += m->unproven;
     if (found == FOUND_GOOD)
       oc_cache_manifest_member(&digest, m->name, m->kind, m->mode, m->size, m->sha256,
                                !m->data);
@@ -234,10 +226,26 @@ static enum found look(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
       break;
   }
   if (found == FOUND_BAD_OBJECT)
-    tell_writer(c, key, bad);
+    oc_cache_tell_writer(c, key, bad, false);
   if (found == FOUND_BAD_ROW)
-    tell_writer(c, key, NULL);
+    oc_cache_tell_writer(c, key, NULL, false);
   return found;
+}
+
+/* Proves what is small enough. */
+static enum found prove_small(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                              struct oc_cache_hit *hit)
+{
+  uint64_t bytes = 0;
+
+  for (size_t i = 0; i < hit->n_members; i++)
+    bytes += hit->members[i].unproven ? hit->members[i].size : 0;
+  if (hit->n_unproven == 0 || bytes > PROVE_AT_ONCE)
+    return FOUND_GOOD;
+  if (oc_cache_prove(c, key, hit, NULL) == 1)
+    return FOUND_GOOD;
+  oc_cache_hit_clear(hit);
+  return FOUND_BAD_OBJECT;
 }
 
 static enum oc_cache_miss miss_of(enum found found)
@@ -252,19 +260,21 @@ static enum oc_cache_miss miss_of(enum found found)
   return OC_CACHE_MISS_ABSENT;
 }
 
-int oc_cache_lookup(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+int oc_cache_lookup(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN], uint32_t uid,
                     struct oc_cache_hit *ret, enum oc_cache_miss *ret_miss)
 {
   struct oc_cache_hit hit;
   enum found found = look(c, key, &hit);
 
+  if (found == FOUND_GOOD)
+    found = prove_small(c, key, &hit);
   if (found != FOUND_GOOD) {
     oc_cache_count(c, OC_COUNT_MISSES, 1);
     if (ret_miss)
       *ret_miss = miss_of(found);
     return 0;
   }
-  oc_cache_note_hit(c, key, hit.facts.compile_ms);
+  oc_cache_note_hit(c, key, uid, hit.facts.compile_ms);
   *ret = hit;
   return 1;
 }
@@ -283,6 +293,8 @@ int oc_cache_has(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
   struct oc_cache_hit hit;
   enum found found = look(c, key, &hit);
 
+  if (found == FOUND_GOOD)
+    found = prove_small(c, key, &hit);
   if (found == FOUND_GOOD) {
     oc_cache_hit_clear(&hit);
     return 1;
@@ -313,12 +325,26 @@ int oc_cache_find_plan(struct oc_cache *c, const uint8_t plan_key[OC_SHA256_LEN]
   m.size = (uint64_t)sqlite3_column_int64(s, 4);
   if (!m.name || !m.kind || !oc_sql_digest(s, 3, m.sha256))
     return 0;
-  if (oc_cache_object_open(c, m.sha256, m.size, (uint64_t)sqlite3_column_int64(s, 5),
-                           sqlite3_column_int64(s, 6), &m.fd) != OC_OBJECT_GOOD) {
-    tell_writer(c, plan_key,
-                m.sha256); /* it looks again, and finds an evicted one in order */
-    return 0;
+  bool proven = false;
+  enum oc_cache_object_state state =
+      oc_cache_object_open(c, m.sha256, m.size, (uint64_t)sqlite3_column_int64(s, 5),
+                           sqlite3_column_int64(s, 6), &m.fd, &proven);
+  m.unproven = !proven;
+  if (state == OC_OBJECT_GOOD && m.unproven && m.size <= PROVE_AT_ONCE)
+    state = oc_cache_prove_member(c, &m, NULL) == 1 ? state : OC_OBJECT_WRONG;
+  if (state == OC_OBJECT_GOOD && !m.unproven) {
+    *ret = m;
+    return 1;
   }
-  *ret = m;
-  return 1;
+  /* The writer looks again, by the bytes; what is right is known for the next time, and
+   * an object that was evicted meanwhile is in order. */
+  oc_close_fd(&m.fd);
+  oc_cache_tell_writer(c, plan_key, m.sha256, true);
+  return 0;
+}
+
+int oc_cache_show(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                  struct oc_cache_hit *ret)
+{
+  return look(c, key, ret) == FOUND_GOOD;
 }

@@ -1,9 +1,15 @@
 /* The digest memo: an input file that has not changed is not hashed again.
  *
- * "Not changed" means the same device, inode, size, mtime and ctime. A file written
- * within one tick of the clock can change without its times moving, so only a file that
- * was at rest for MEMO_AGE_NS before its hashing began is remembered; on a network file
- * system the times are another machine's, and nothing is. */
+ * "Not changed" means the same device, inode, size, mtime and ctime. Two things can
+ * change bytes without moving these: a write within one tick of the clock, and a shared
+ * mapping, whose later writes move the times only when the kernel cleans the page. So a
+ * file is remembered only when it was at rest for AGE_NS and nobody had it open for
+ * writing (a mapping counts) when its hashing began, which a read lease tells. Where
+ * leases are not permitted the file must have been at rest for as long as a page may stay
+ * dirty, with room. On a network file system the times are another machine's, and nothing
+ * is remembered unless asked for. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -11,7 +17,8 @@
 #include "base/cleanup.h"
 #include "cache/cache_internal.h"
 
-#define MEMO_AGE_NS 2000000000LL
+#define AGE_NS          2000000000LL
+#define AGE_NO_LEASE_NS 60000000000LL
 
 static int64_t ns_of(const struct timespec *t)
 {
@@ -52,7 +59,24 @@ int oc_cache_see(int fd, struct oc_cache_seen *ret)
     return OC_E_ARG;
   clock_gettime(CLOCK_REALTIME, &now);
   ret->at_ns = ns_of(&now);
+  ret->writers = OC_CACHE_WRITERS_UNKNOWN;
   return 0;
+}
+
+void oc_cache_see_writers(int fd, struct oc_cache_seen *seen)
+{
+  if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+    fcntl(fd, F_SETLEASE, F_UNLCK);
+    seen->writers = OC_CACHE_NO_WRITER;
+  } else {
+    seen->writers = errno == EAGAIN ? OC_CACHE_HAS_WRITER : OC_CACHE_WRITERS_UNKNOWN;
+  }
+}
+
+static bool may_memoise(const struct oc_cache *c, int fd)
+{
+  return !atomic_load(&c->broken) &&
+         (c->opt.memo_on_network || !oc_cache_is_network_fs(fd));
 }
 
 int oc_cache_memo_get(struct oc_cache *c, int fd, const struct oc_cache_seen *seen,
@@ -60,7 +84,7 @@ int oc_cache_memo_get(struct oc_cache *c, int fd, const struct oc_cache_seen *se
 {
   int found = 0;
 
-  if (!atomic_load(&c->broken) && !oc_cache_is_network_fs(fd))
+  if (may_memoise(c, fd))
     found = ask(c, &seen->st, ret);
   pthread_mutex_lock(&c->mutex);
   if (found)
@@ -75,13 +99,16 @@ bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct oc_cache_seen *b
                        const uint8_t sha256[OC_SHA256_LEN])
 {
   struct oc_cache_seen after;
-  int64_t limit = before->at_ns - MEMO_AGE_NS;
+  int64_t limit =
+      before->at_ns - (before->writers == OC_CACHE_NO_WRITER ? AGE_NS : AGE_NO_LEASE_NS);
 
+  if (before->writers == OC_CACHE_HAS_WRITER)
+    return false;
   if (oc_cache_see(fd, &after) < 0 || !oc_cache_same_stat(&before->st, &after.st))
     return false;
   if (ns_of(&after.st.st_mtim) > limit || ns_of(&after.st.st_ctim) > limit)
     return false;
-  if (oc_cache_is_network_fs(fd))
+  if (!may_memoise(c, fd))
     return false;
   struct oc_cache_job *job = oc_cache_job_new(OC_JOB_MEMO);
   if (!job)

@@ -45,7 +45,8 @@ int64_t oc_cache_mtime_ns(const struct stat *st)
 enum oc_cache_object_state oc_cache_object_open(struct oc_cache *c,
                                                 const uint8_t sha256[OC_SHA256_LEN],
                                                 uint64_t size, uint64_t ino,
-                                                int64_t mtime_ns, int *ret_fd)
+                                                int64_t mtime_ns, int *ret_fd,
+                                                bool *ret_proven)
 {
   struct object_name name;
   struct stat st;
@@ -58,11 +59,12 @@ enum oc_cache_object_state oc_cache_object_open(struct oc_cache *c,
   if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
       st.st_size <= 0 || (uint64_t)st.st_size != size)
     return OC_OBJECT_WRONG;
-  if ((uint64_t)st.st_ino != ino || oc_cache_mtime_ns(&st) != mtime_ns)
-    return OC_OBJECT_CHANGED;
+  bool changed = (uint64_t)st.st_ino != ino || oc_cache_mtime_ns(&st) != mtime_ns;
+  if (ret_proven)
+    *ret_proven = !changed && oc_cache_is_proven(c, sha256, &st);
   if (ret_fd)
     *ret_fd = OC_STEAL_FD(fd);
-  return OC_OBJECT_GOOD;
+  return changed ? OC_OBJECT_CHANGED : OC_OBJECT_GOOD;
 }
 
 /* The folder of an object, made when missing; its parent is synced then. */
@@ -117,6 +119,9 @@ int oc_cache_object_link(struct oc_cache *c, struct oc_cache_job_member *m,
     return oc_error_errno(err, OC_E_IO, "cannot sync the folder of an object");
   m->ino = st.st_ino;
   m->mtime_ns = oc_cache_mtime_ns(&st);
+  /* Its digest was computed from a file that nobody could write any more. */
+  if (fstat(m->output.fd, &st) == 0)
+    oc_cache_note_proven(c, m->sha256, &st);
   return 0;
 }
 

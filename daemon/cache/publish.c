@@ -49,6 +49,7 @@ static int place_object(struct oc_cache *c, struct oc_cache_job_member *m,
                         struct oc_error *err)
 {
   auto_reset sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_OBJECT_GET);
+  bool proven = false;
 
   oc_sql_bind_digest(s, 1, m->sha256);
   int rc = sqlite3_step(s);
@@ -58,9 +59,10 @@ static int place_object(struct oc_cache *c, struct oc_cache_job_member *m,
     m->ino = (uint64_t)sqlite3_column_int64(s, 1);
     m->mtime_ns = sqlite3_column_int64(s, 2);
     if ((uint64_t)sqlite3_column_int64(s, 0) == m->size &&
-        oc_cache_object_open(c, m->sha256, m->size, m->ino, m->mtime_ns, NULL) ==
-            OC_OBJECT_GOOD)
-      return 0;
+        oc_cache_object_open(c, m->sha256, m->size, m->ino, m->mtime_ns, NULL, &proven) ==
+            OC_OBJECT_GOOD &&
+        (proven || m->output.fd < 0))
+      return 0; /* one that was not digested in this life gives way to ours */
   }
   if (m->from == OC_CACHE_FROM_OBJECT)
     return oc_error_set(err, OC_E_STORE, "the object of '%s' has gone", m->name);
@@ -121,5 +123,5 @@ void oc_cache_publish(struct oc_cache *c, struct oc_cache_job *job)
   oc_cache_post(c, &event);
   /* What a replaced entry or a failed publication left behind. */
   oc_cache_limbo_clear(c, NULL);
-  oc_cache_evict(c);
+  oc_cache_evict(c, job->put.facts.uid);
 }

@@ -96,7 +96,9 @@ static int take_member(struct oc_cache_job *job, struct oc_cache_job_member *m,
                ? 0
                : oc_error_set(err, OC_E_NOMEM, "no memory to store a result");
   case OC_CACHE_FROM_OUTPUT:
-    if (from->size <= OC_INLINE_MEMBER)
+    /* An artifact is an object however small: a plan key names it, a link may point to
+     * it. */
+    if (from->size <= OC_INLINE_MEMBER && !oc_streq(from->kind, "artifact"))
       return pull_inline(job, m, from, err);
     m->output = *from->output;
     from->output->fd = -1;

@@ -124,15 +124,18 @@ void oc_cache_count(struct oc_cache *c, enum oc_cache_counter which, uint64_t n)
   pthread_mutex_unlock(&c->mutex);
 }
 
-void oc_cache_note_hit(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+void oc_cache_note_hit(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN], uint32_t uid,
                        uint64_t saved_ms)
 {
   pthread_mutex_lock(&c->mutex);
   c->counters[OC_COUNT_HITS]++;
   c->counters[OC_COUNT_SAVED_MS] += saved_ms;
   /* A touch that finds the batch full is lost: eviction order then errs by one use. */
-  if (c->n_touches < OC_CACHE_TOUCH_BATCH)
-    memcpy(c->touches[c->n_touches++], key, OC_SHA256_LEN);
+  if (c->n_touches < OC_CACHE_TOUCH_BATCH) {
+    struct oc_cache_touch *t = &c->touches[c->n_touches++];
+    t->uid = uid;
+    memcpy(t->key, key, OC_SHA256_LEN);
+  }
   if (!c->counters_dirty || c->n_touches == OC_CACHE_TOUCH_BATCH)
     pthread_cond_signal(&c->wake);
   c->counters_dirty = true;

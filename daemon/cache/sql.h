@@ -49,7 +49,21 @@
   X(PLAN_ADD, "INSERT OR REPLACE INTO plan(plan_key, sha256, name, kind, mode)"          \
               " VALUES(?1, ?2, ?3, ?4, ?5)")                                             \
   X(PLAN_DELETE, "DELETE FROM plan WHERE sha256 = ?1")                                   \
-  X(OLDEST, "SELECT id FROM entry ORDER BY used_seq LIMIT 1")                            \
+  X(OLDEST, "SELECT id FROM entry WHERE pinned_s = 0 ORDER BY used_seq LIMIT 1")         \
+  X(OLDEST_OF, "SELECT id FROM entry WHERE pinned_s = 0 AND uid = ?1"                    \
+               " ORDER BY used_seq LIMIT 1")                                             \
+  X(SHARE, "SELECT bytes FROM share WHERE uid = ?1")                                     \
+  X(NEXT_VICTIM, "SELECT id, used_seq FROM entry WHERE pinned_s = 0 AND used_seq > ?1"   \
+                 " AND (?2 = 0 OR used_s < ?2) AND (?3 IS NULL OR toolkit = ?3)"         \
+                 " ORDER BY used_seq LIMIT 1")                                           \
+  X(PIN, "UPDATE entry SET pinned_s = ?2 WHERE key = ?1")                                \
+  X(UNPIN_EXPIRED, "UPDATE entry SET pinned_s = 0"                                       \
+                   " WHERE pinned_s > 0 AND pinned_s <= ?1")                             \
+  X(ASKED_ADD, "INSERT OR IGNORE INTO asked(entry, uid)"                                 \
+               " SELECT id, ?2 FROM entry WHERE key = ?1")                               \
+  X(FIGURE_ADD, "INSERT INTO figure(hour, name, value) VALUES(?1, ?2, ?3)"               \
+                " ON CONFLICT(hour, name) DO UPDATE SET value = value + excluded.value") \
+  X(FIGURE_PRUNE, "DELETE FROM figure WHERE hour < ?1")                                  \
   X(TOUCH,                                                                               \
     "UPDATE entry SET used_s = ?2, used_seq = ?3, hits = hits + 1 WHERE key = ?1")       \
   X(COUNTER_SET, "INSERT INTO counter(name, value) VALUES(?1, ?2)"                       \
@@ -68,7 +82,8 @@
 #define OC_READER_STATEMENTS(X)                                                          \
   X(READ, "BEGIN")                                                                       \
   X(READ_END, "COMMIT")                                                                  \
-  X(FIND, "SELECT " OC_ENTRY_FACTS ", e.id, e.manifest FROM entry e WHERE e.key = ?1")   \
+  X(FIND, "SELECT " OC_ENTRY_FACTS ", e.id, e.manifest, e.pinned_s"                      \
+          " FROM entry e WHERE e.key = ?1")                                              \
   X(FIND_MEMBERS,                                                                        \
     "SELECT m.name, m.kind, m.mode, m.size, m.sha256, m.data IS NULL, m.data,"           \
     " o.ino, o.mtime_ns FROM member m LEFT JOIN object o"                                \
@@ -86,7 +101,22 @@
   X(NEAR_ANY, "SELECT e.key, p.parts FROM entry e JOIN entry_parts p ON p.entry = e.id"  \
               " ORDER BY e.used_seq DESC LIMIT ?2")                                      \
   X(LIST,                                                                                \
-    "SELECT " OC_ENTRY_FACTS ", e.key FROM entry e ORDER BY e.used_seq DESC LIMIT ?1")   \
+    "SELECT " OC_ENTRY_FACTS ", e.key, e.pinned_s FROM entry e WHERE ?2 < 0 OR EXISTS"   \
+    " (SELECT 1 FROM asked a WHERE a.entry = e.id AND a.uid = ?2)"                       \
+    " ORDER BY e.used_seq DESC LIMIT ?1")                                                \
+  X(ASKED, "SELECT 1 FROM asked a JOIN entry e ON e.id = a.entry"                        \
+           " WHERE e.key = ?1 AND a.uid = ?2")                                           \
+  X(PREFIX, "SELECT key FROM entry WHERE key >= ?1 AND key <= ?2 LIMIT 2")               \
+  X(PARTS, "SELECT p.parts FROM entry_parts p JOIN entry e ON e.id = p.entry"            \
+           " WHERE e.key = ?1")                                                          \
+  X(DIGESTS, "SELECT model_sha256, options_sha256 FROM entry WHERE key = ?1")            \
+  X(BY_OBJECT, "SELECT DISTINCT e.key FROM member m JOIN entry e ON e.id = m.id / 128"   \
+               " WHERE m.sha256 = ?1 AND (m.data IS NULL OR m.kind = 'artifact')"        \
+               " ORDER BY e.used_seq DESC LIMIT ?2")                                     \
+  X(SINCE, "SELECT name, sum(value) FROM figure WHERE hour >= ?1 GROUP BY name")         \
+  X(HAS_OBJECT, "SELECT 1 FROM object WHERE sha256 = ?1")                                \
+  X(NEXT_OBJECT, "SELECT sha256, size, ino, mtime_ns FROM object WHERE sha256 > ?1"      \
+                 " ORDER BY sha256 LIMIT 1")                                             \
   X(INPUTS_GET, "SELECT names FROM inputs WHERE model_sha256 = ?1")                      \
   X(MEMO_GET, "SELECT sha256 FROM memo WHERE dev = ?1 AND ino = ?2 AND size = ?3"        \
               " AND mtime_ns = ?4 AND ctime_ns = ?5")

@@ -55,16 +55,37 @@ void oc_cache_totals_set(struct oc_cache *c, const int64_t totals[OC_N_TOTALS])
   pthread_mutex_unlock(&c->mutex);
 }
 
+/* What was counted since the last time goes to the hour that it is now. */
+static int save_growth(struct oc_cache *c, const int64_t grown[OC_N_COUNTERS])
+{
+  for (size_t i = 0; i < OC_N_COUNTERS; i++) {
+    if (grown[i] <= 0)
+      continue;
+    sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_FIGURE_ADD);
+    sqlite3_bind_int64(s, 1, (int64_t)time(NULL) / 3600);
+    sqlite3_bind_text(s, 2, counter_names[i], -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 3, grown[i]);
+    if (oc_sql_run(s) != SQLITE_DONE)
+      return OC_E_STORE;
+  }
+  return 0;
+}
+
 int oc_cache_counters_save(struct oc_cache *c, const int64_t totals[OC_N_TOTALS],
                            struct oc_error *err)
 {
-  int64_t now[OC_N_COUNTERS];
+  int64_t now[OC_N_COUNTERS], grown[OC_N_COUNTERS];
 
   pthread_mutex_lock(&c->mutex);
-  for (size_t i = 0; i < OC_N_COUNTERS; i++)
+  for (size_t i = 0; i < OC_N_COUNTERS; i++) {
     now[i] = i < OC_N_TOTALS ? totals[i] : (int64_t)c->counters[i];
+    grown[i] = i < OC_N_TOTALS ? 0 : now[i] - (int64_t)c->saved[i];
+    c->saved[i] = (uint64_t)now[i];
+  }
   c->counters_dirty = false;
   pthread_mutex_unlock(&c->mutex);
+  if (save_growth(c, grown) < 0)
+    return oc_cache_sql_failed(c, &c->writer, err);
   for (size_t i = 0; i < OC_N_COUNTERS; i++) {
     sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_COUNTER_SET);
     sqlite3_bind_text(s, 1, counter_names[i], -1, SQLITE_STATIC);
@@ -81,11 +102,12 @@ int oc_cache_counters_load(struct oc_cache *c, struct oc_error *err)
   int rc;
 
   memset(c->counters, 0, sizeof(c->counters));
+  memset(c->saved, 0, sizeof(c->saved));
   while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(s, 0);
     for (size_t i = 0; name && i < OC_N_COUNTERS; i++)
       if (strcmp(name, counter_names[i]) == 0)
-        c->counters[i] = (uint64_t)sqlite3_column_int64(s, 1);
+        c->counters[i] = c->saved[i] = (uint64_t)sqlite3_column_int64(s, 1);
   }
   return rc == SQLITE_DONE ? 0 : oc_cache_sql_failed(c, &c->writer, err);
 }
@@ -154,14 +176,14 @@ static int write_memo(struct oc_cache *c, const struct oc_cache_job *job,
 /* Writes the gathered touches, and the figures, into the transaction. */
 static void write_touches(struct oc_cache *c, bool *open)
 {
-  uint8_t keys[OC_CACHE_TOUCH_BATCH][OC_SHA256_LEN];
+  struct oc_cache_touch touches[OC_CACHE_TOUCH_BATCH];
   int64_t totals[OC_N_TOTALS];
   struct oc_error err;
 
   pthread_mutex_lock(&c->mutex);
   size_t n = c->n_touches;
   bool dirty = c->counters_dirty;
-  memcpy(keys, c->touches, n * sizeof(keys[0]));
+  memcpy(touches, c->touches, n * sizeof(touches[0]));
   c->n_touches = 0;
   pthread_mutex_unlock(&c->mutex);
   if ((n == 0 && !dirty) || begin(c, open, &err) < 0)
@@ -169,9 +191,14 @@ static void write_touches(struct oc_cache *c, bool *open)
   oc_cache_totals(c, totals);
   for (size_t i = 0; i < n; i++) {
     sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_TOUCH);
-    oc_sql_bind_digest(s, 1, keys[i]);
+    oc_sql_bind_digest(s, 1, touches[i].key);
     sqlite3_bind_int64(s, 2, (int64_t)time(NULL));
     sqlite3_bind_int64(s, 3, ++totals[OC_COUNT_SEQ]);
+    if (oc_sql_run(s) != SQLITE_DONE)
+      oc_cache_sql_failed(c, &c->writer, NULL);
+    s = oc_sql_use(&c->writer, OC_W_ASKED_ADD);
+    oc_sql_bind_digest(s, 1, touches[i].key);
+    sqlite3_bind_int64(s, 2, touches[i].uid);
     if (oc_sql_run(s) != SQLITE_DONE)
       oc_cache_sql_failed(c, &c->writer, NULL);
   }
@@ -204,6 +231,8 @@ static void do_job(struct oc_cache *c, struct oc_cache_job *job, bool *open)
     return;
   case OC_JOB_PUT:
   case OC_JOB_DROP:
+  case OC_JOB_PIN:
+  case OC_JOB_GC:
   case OC_JOB_FLUSH: break;
   }
   write_touches(c, open); /* eviction must see the latest uses */
@@ -212,6 +241,10 @@ static void do_job(struct oc_cache *c, struct oc_cache_job *job, bool *open)
     oc_cache_publish(c, job);
   else if (job->kind == OC_JOB_DROP)
     oc_cache_drop(c, job);
+  else if (job->kind == OC_JOB_PIN)
+    oc_cache_pin_run(c, job);
+  else if (job->kind == OC_JOB_GC)
+    oc_cache_gc_run(c, job);
   else
     finish_flush(c, job);
 }

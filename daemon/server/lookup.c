@@ -216,7 +216,7 @@ static bool ask_cache(struct order *o, struct request *r, enum oc_cache_miss *mi
       answer_lookup(o, r, true);
     return true;
   }
-  if (oc_cache_lookup(o->srv->cache, o->key, &hit, miss) != 1)
+  if (oc_cache_lookup(o->srv->cache, o->key, o->uid, &hit, miss) != 1)
     return false;
   if (r)
     answer_hit(o, r, &hit);

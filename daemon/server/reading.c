@@ -29,10 +29,13 @@ static void run_digest(struct task *t)
 {
   struct digest *d = (struct digest *)t;
   struct input *in = d->input;
+  struct oc_cache_seen before = in->seen;
 
+  if (!in->list)
+    oc_cache_see_writers(in->fd, &before);
   t->code = oc_sha256_fd(in->fd, &t->cancel, d->sha256, NULL, &t->err);
   if (!t->code && !in->list)
-    oc_cache_memo_put(t->order->srv->cache, in->fd, &in->seen, d->sha256);
+    oc_cache_memo_put(t->order->srv->cache, in->fd, &before, d->sha256);
 }
 
 static void digest_done(struct task *t)

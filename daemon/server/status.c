@@ -178,7 +178,7 @@ static void answer_list(struct session *c, uint64_t id, uint32_t limit)
   if (!limit || limit > MOST_ENTRIES)
     limit = MOST_ENTRIES;
   oc_arena_init(&arena, 8u << 20);
-  if (oc_cache_list(c->srv->cache, limit, &arena, &entries, &n, &more) < 0)
+  if (oc_cache_list(c->srv->cache, OC_CACHE_ANYONE, limit, &arena, &entries, &n, &more) < 0)
     n = 0;
   answer.entries = OC_NEW_N(&arena, Omcc__V1__CacheEntry *, n + 1);
   for (size_t i = 0; answer.entries && i < n; i++) {

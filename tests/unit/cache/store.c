@@ -188,7 +188,7 @@ int store_check(struct oc_cache *c, unsigned n, unsigned content, size_t size)
   bool seen_object = false, seen_inline = false;
 
   store_key(n, key);
-  if (oc_cache_lookup(c, key, &hit, NULL) == 0)
+  if (oc_cache_lookup(c, key, 0, &hit, NULL) == 0)
     return 0;
   store_object_digest(content, size, want);
   for (size_t i = 0; i < hit.n_members; i++) {

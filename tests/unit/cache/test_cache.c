@@ -63,7 +63,8 @@ START_TEST(put_then_hit)
 }
 END_TEST
 
-START_TEST(small_outputs_are_inline)
+/* Whatever its size; the captured line beside it is inline. */
+START_TEST(artifacts_are_objects)
 {
   struct oc_cache *c = store_open(folder);
 
@@ -72,7 +73,7 @@ START_TEST(small_outputs_are_inline)
   ck_assert_int_eq(store_check(c, 1, 1, OC_INLINE_MEMBER), 1);
   ck_assert_int_eq(store_check(c, 2, 2, OC_INLINE_MEMBER + 1), 1);
   oc_cache_close(c);
-  ck_assert_uint_eq(store_count_files(folder, "objects"), 1);
+  ck_assert_uint_eq(store_count_files(folder, "objects"), 2);
   store_invariants(folder);
 }
 END_TEST
@@ -171,7 +172,7 @@ START_TEST(plan_keys_name_objects)
   ck_assert_int_eq(oc_cache_put(c, &put, 2, NULL), 0);
   store_event(c, OC_CACHE_STORED);
   struct oc_cache_hit hit;
-  ck_assert_int_eq(oc_cache_lookup(c, put.key, &hit, NULL), 1);
+  ck_assert_int_eq(oc_cache_lookup(c, put.key, 0, &hit, NULL), 1);
   ck_assert_mem_eq(hit.members[0].sha256, m.sha256, OC_SHA256_LEN);
   oc_cache_hit_clear(&hit);
   /* An object that is not there cannot be named. */
@@ -219,7 +220,7 @@ START_TEST(copied_members)
   close(big_fd);
   store_event(c, OC_CACHE_STORED);
   struct oc_cache_hit hit;
-  ck_assert_int_eq(oc_cache_lookup(c, put.key, &hit, NULL), 1);
+  ck_assert_int_eq(oc_cache_lookup(c, put.key, 0, &hit, NULL), 1);
   ck_assert_uint_eq(hit.n_members, 4);
   ck_assert_uint_eq(hit.size, 2 * sizeof(big) + 5);
   ck_assert_int_ge(hit.members[0].fd, 0);
@@ -298,7 +299,7 @@ START_TEST(entry_limit_and_held_objects)
 
   ck_assert(store_put_wait(c, 1, 1, BIG));
   store_key(1, key);
-  ck_assert_int_eq(oc_cache_lookup(c, key, &hit, NULL), 1);
+  ck_assert_int_eq(oc_cache_lookup(c, key, 0, &hit, NULL), 1);
   ck_assert(store_put_wait(c, 2, 2, BIG));
   oc_cache_flush(c);
   ck_assert_int_eq(store_check(c, 1, 1, BIG), 0);
@@ -399,6 +400,36 @@ static int old_file(const char *name, const char *text)
   return fd;
 }
 
+/* A descriptor, and a mapping without one, count as writers. */
+static void check_writers(struct oc_cache *c, const char *name, int fd,
+                          const struct oc_cache_seen *at_rest)
+{
+  uint8_t digest[OC_SHA256_LEN];
+  struct oc_cache_seen seen = *at_rest;
+  int reader = open(name, O_RDONLY), mapped = open(name, O_RDWR);
+  char *map = mmap(NULL, 5, PROT_READ | PROT_WRITE, MAP_SHARED, mapped, 0);
+  auto_free char *other = store_path(folder, "other.onnx");
+  int alone = old_file(other, "model");
+
+  store_key(5, digest);
+  seen.at_ns += 120000000000LL;
+  ck_assert(!oc_cache_memo_put(c, fd, &seen, digest));
+  ck_assert(map != MAP_FAILED);
+  close(mapped);
+  oc_cache_see_writers(reader, &seen);
+  ck_assert_int_eq(seen.writers, OC_CACHE_HAS_WRITER);
+  munmap(map, 5);
+  close(alone);
+  alone = open(other, O_RDONLY);
+  ck_assert_int_eq(oc_cache_see(alone, &seen), 0);
+  oc_cache_see_writers(alone, &seen);
+  ck_assert_int_eq(seen.writers, OC_CACHE_NO_WRITER);
+  seen.at_ns += 3000000000LL;
+  ck_assert(oc_cache_memo_put(c, alone, &seen, digest));
+  close(alone);
+  close(reader);
+}
+
 START_TEST(memo_of_digests)
 {
   struct oc_cache *c = store_open(folder);
@@ -412,7 +443,12 @@ START_TEST(memo_of_digests)
   ck_assert_int_eq(oc_cache_memo_get(c, fd, &seen, got), 0);
   /* mtime was set back, but ctime says that the file is young. */
   ck_assert(!oc_cache_memo_put(c, fd, &seen, want));
-  seen.at_ns += 3000000000LL; /* three seconds later it would have been at rest */
+  seen.at_ns += 3000000000LL; /* three seconds later it would have been at rest ... */
+  ck_assert(!oc_cache_memo_put(c, fd, &seen, want)); /* ... if nobody could write it */
+  oc_cache_see_writers(fd, &seen);
+  if (seen.writers == OC_CACHE_HAS_WRITER) /* else leases are not permitted here */
+    check_writers(c, name, fd, &seen);
+  seen.writers = OC_CACHE_NO_WRITER;
   ck_assert(oc_cache_memo_put(c, fd, &seen, want));
   oc_cache_flush(c);
   ck_assert_int_eq(oc_cache_memo_get(c, fd, &seen, got), 1);
@@ -485,14 +521,14 @@ START_TEST(list_and_candidates)
     ck_assert(store_put_wait(c, i, i % 20, 100));
   ck_assert_int_eq(store_check(c, 3, 3, 100), 1);
   oc_cache_flush(c);
-  ck_assert_int_eq(oc_cache_list(c, 10, &arena, &e, &n, &more), 0);
+  ck_assert_int_eq(oc_cache_list(c, OC_CACHE_ANYONE, 10, &arena, &e, &n, &more), 0);
   ck_assert_uint_eq(n, 10);
   ck_assert(more);
   store_key(3, key);
   ck_assert_mem_eq(e[0].key, key, sizeof(key));
   ck_assert_uint_eq(e[0].hits, 1);
   ck_assert_str_eq(e[0].facts.model, "m.onnx");
-  ck_assert_int_eq(oc_cache_list(c, 40, &arena, &e, &n, &more), 0);
+  ck_assert_int_eq(oc_cache_list(c, OC_CACHE_ANYONE, 40, &arena, &e, &n, &more), 0);
   ck_assert_uint_eq(n, 40);
   ck_assert(!more);
   /* Same model first, then the same options. */
@@ -559,7 +595,7 @@ int main(void)
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_set_timeout(t, 60);
   tcase_add_test(t, put_then_hit);
-  tcase_add_test(t, small_outputs_are_inline);
+  tcase_add_test(t, artifacts_are_objects);
   tcase_add_test(t, one_copy_of_equal_content);
   tcase_add_test(t, without_tmpfile);
   tcase_add_test(t, sealing_notices_a_writer);
