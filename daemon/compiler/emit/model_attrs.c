@@ -70,15 +70,22 @@ static const char *tensor_name(struct oc_emit_plan *p, const struct emit_op *end
   return end->op->inputs[i].t.name ? end->op->inputs[i].t.name : "";
 }
 
+/* Users know their own ops: a Cast that the judge put before the end stands for what it
+ * reads. */
 const char *emit_output_name(struct oc_emit_plan *p, const struct emit_op *net_output,
                              uint32_t i)
 {
   const struct emit_op *from = emit_producer(net_output, i);
+  uint32_t out = emit_producer_out(net_output, i);
 
   if (!from)
     return "";
-  return oc_arena_printf(&p->arena, "%s:%u:%s", from->name,
-                         emit_producer_out(net_output, i), tensor_name(p, net_output, i));
+  while (from->op->inserted && !from->constant && emit_producer(from, 0)) {
+    out = emit_producer_out(from, 0);
+    from = emit_producer(from, 0);
+  }
+  return oc_arena_printf(&p->arena, "%s:%u:%s", from->name, out,
+                         tensor_name(p, net_output, i));
 }
 
 static void add_output_names(struct oc_emit_plan *p, struct emit_attrs *l)

@@ -247,6 +247,28 @@ START_TEST(many_lossy_constants_are_summed_up)
 }
 END_TEST
 
+START_TEST(outputs_are_named_after_the_models_ops)
+{
+  struct oc_graph *g = sample_conv(&arena);
+  struct oc_op *end = oc_graph_find(g, "Node_Output"), *scale = oc_graph_find(g, "scale");
+  struct oc_op *cast = oc_graph_add(g, "trans_Cast_9", "Cast", 1, 1);
+  struct oc_str file;
+
+  cast->inserted = true;
+  cast->engine = OC_ENGINE_AICORE;
+  cast->inputs[0].t = cast->outputs[0].t = scale->outputs[0].t;
+  oc_op_link(cast, 0, scale, 0);
+  oc_op_link(end, 0, cast, 0);
+  struct oc_om_info *info = compile(g, &plain, &file);
+  const struct oc_om_def *def = info->views[0].def;
+  const struct oc_om_attr *names =
+      oc_om_attr_find(def->attrs, def->n_attrs, "attr_model_out_nodes_name");
+  ck_assert_str_eq(info->views[0].outputs[0].name, "scale:0:logits");
+  ck_assert(oc_str_is(names->u.strings[0], "scale:0:logits"));
+  ck_assert(oc_str_is(op_of(info, "Node_Output")->src_names[0], "trans_Cast_9"));
+}
+END_TEST
+
 START_TEST(op_attributes)
 {
   struct oc_str file;
@@ -546,6 +568,7 @@ int main(void)
   tcase_add_test(t, equal_constants_share_bytes);
   tcase_add_test(t, lost_values_are_reported);
   tcase_add_test(t, many_lossy_constants_are_summed_up);
+  tcase_add_test(t, outputs_are_named_after_the_models_ops);
   tcase_add_test(t, op_attributes);
   tcase_add_test(t, model_attributes);
   tcase_add_test(t, every_compute_op_has_a_task_without_kernel);
