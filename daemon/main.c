@@ -293,6 +293,7 @@ static struct oc_server_options options_of(const struct oc_config *c)
                                      .worker_path = c->v.worker,
                                      .runner_path = c->v.runner,
                                      .tables_dir = c->v.tables,
+                                     .tables_extra = c->v.tables_extra,
                                      .backend = c->v.backend,
                                      .toolkit = c->v.toolkit,
                                      .workers = (unsigned)c->v.workers,
