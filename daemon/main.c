@@ -5,6 +5,7 @@
  * foreground; whoever starts it decides what it is a child of, and hears through
  * --ready_fd when it is of use. */
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,6 +291,12 @@ static struct oc_server_options options_of(const struct oc_config *c)
                                      .cache_limit_bytes = c->v.cache_limit,
                                      .cache_on_network = c->v.cache_on_network,
                                      .cache_durability = c->v.durability,
+                                     .cache_entries = c->v.cache_entries,
+                                     .cache_user_bytes = c->v.cache_user_limit,
+                                     .cache_free_bytes = c->v.cache_free_floor,
+                                     .cache_scrub_bytes_per_s = c->v.scrub_rate,
+                                     .cache_memo_on_network = c->v.memo_on_network,
+                                     .admin_gid = -1,
                                      .worker_path = c->v.worker,
                                      .runner_path = c->v.runner,
                                      .tables_dir = c->v.tables,
@@ -312,6 +319,23 @@ static struct oc_server_options options_of(const struct oc_config *c)
                                      .stop_at = getenv("OMCC_STOP_AT") };
 }
 
+/* The group's number; a name that does not exist is a mistake in the settings. */
+static int find_group(const char *name, int64_t *ret, struct oc_error *err)
+{
+  struct group entry, *found = NULL;
+  char room[16384];
+
+  if (!*name)
+    return 0;
+  if (getgrnam_r(name, &entry, room, sizeof(room), &found) || !found)
+    return oc_error_set(err, OC_E_ARG,
+                        "the group '%s' of the setting 'admin_group' does "
+                        "not exist",
+                        name);
+  *ret = entry.gr_gid;
+  return 0;
+}
+
 static int serve(const struct oc_config *c, const struct arguments *a,
                  struct oc_error *err)
 {
@@ -320,6 +344,8 @@ static int serve(const struct oc_config *c, const struct arguments *a,
   struct oc_log log;
   int r = open_log(c, &log, err);
 
+  if (!r)
+    r = find_group(c->v.admin_group, &o.admin_gid, err);
   if (r)
     return r;
   o.log = &log;

@@ -31,12 +31,11 @@ static int seal_copy(struct table_file *t, const uint8_t *bytes, size_t len,
   return 0;
 }
 
-static int load_table(struct backends *b, const char *dir, const char *room,
-                      const char *file, struct oc_error *err)
+static int load_table(struct backends *b, const char *name, const char *path,
+                      struct oc_error *err)
 {
   struct table_file *grown = realloc(b->tables, (b->n_tables + 1) * sizeof(*grown));
   struct table_file *t;
-  auto_free char *path = NULL;
   auto_free uint8_t *bytes = NULL;
   auto_close int fd = -1;
   struct stat st;
@@ -45,15 +44,9 @@ static int load_table(struct backends *b, const char *dir, const char *room,
     return oc_error_set(err, OC_E_NOMEM, "no memory for the tables");
   b->tables = grown;
   t = &b->tables[b->n_tables++];
-  *t = (struct table_file){ .fd = -1 };
-  if (asprintf(&t->name, "%s/%s", room, file) < 0) {
-    t->name = NULL;
+  *t = (struct table_file){ .name = strdup(name), .fd = -1 };
+  if (!t->name)
     return oc_error_set(err, OC_E_NOMEM, "no memory for the tables");
-  }
-  if (asprintf(&path, "%s/%s", dir, t->name) < 0) {
-    path = NULL;
-    return oc_error_set(err, OC_E_NOMEM, "no memory for the tables");
-  }
   fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > OC_MAX_LIST_BYTES)
     return oc_error_errno(err, OC_E_IO, "cannot read table '%s'", path);
@@ -75,26 +68,56 @@ static int by_name(const struct dirent **a, const struct dirent **b)
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int load_room(struct backends *b, const char *dir, const char *room,
-                     struct oc_error *err)
+static int load_one(struct backends *b, const char *dir, const char *room,
+                    const char *file, struct oc_error *err)
+{
+  char name[512], path[4096];
+
+  if (snprintf(name, sizeof(name), "%s/%s", room, file) >= (int)sizeof(name) ||
+      snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
+    return oc_error_set(err, OC_E_IO, "the name of table '%s' is too long", file);
+  return load_table(b, name, path, err);
+}
+
+/* All tables of a directory, by the name of their room. */
+static int load_dir(struct backends *b, const char *dir, const char *room,
+                    struct oc_error *err)
 {
   struct dirent **names = NULL;
-  auto_free char *path = NULL;
-  int n, r = 0;
+  int n = scandir(dir, &names, is_table, by_name), r = 0;
 
-  if (asprintf(&path, "%s/%s", dir, room) < 0) {
-    path = NULL;
-    return oc_error_set(err, OC_E_NOMEM, "no memory for the tables");
-  }
-  n = scandir(path, &names, is_table, by_name);
   if (n < 0)
-    return oc_error_errno(err, OC_E_IO, "cannot read the tables in '%s'", path);
+    return oc_error_errno(err, OC_E_IO, "cannot read the tables in '%s'", dir);
   for (int i = 0; i < n; i++) {
     if (!r)
-      r = load_table(b, dir, room, names[i]->d_name, err);
+      r = load_one(b, dir, room, names[i]->d_name, err);
     free(names[i]);
   }
   free(names);
+  return r;
+}
+
+static int load_room(struct backends *b, const char *dir, const char *room,
+                     struct oc_error *err)
+{
+  char path[4096];
+
+  if (snprintf(path, sizeof(path), "%s/%s", dir, room) >= (int)sizeof(path))
+    return oc_error_set(err, OC_E_IO, "the name of directory '%s' is too long", dir);
+  return load_dir(b, path, room, err);
+}
+
+/* An installed toolkit's own op files, then the user's own tables: later ones replace
+ * ops of earlier ones. */
+static int load_other_tables(struct oc_server *s, struct oc_error *err)
+{
+  struct backends *b = &s->backends;
+  int r = 0;
+
+  for (size_t i = 0; b->has_toolkit && i < b->toolkit.n_tables && !r; i++)
+    r = load_table(b, b->toolkit.tables[i].name, b->toolkit.tables[i].value, err);
+  if (!r && s->o.tables_extra && *s->o.tables_extra)
+    r = load_dir(b, s->o.tables_extra, "extra", err);
   return r;
 }
 
@@ -150,6 +173,8 @@ int backends_load(struct oc_server *s, struct oc_error *err)
     r = load_room(b, s->o.tables_dir, "ops", err);
   if (!r)
     r = find_toolkit(s, err);
+  if (!r)
+    r = load_other_tables(s, err);
   if (r)
     return r;
   b->pool_tables = calloc(b->n_tables + 1, sizeof(*b->pool_tables));

@@ -22,9 +22,11 @@ uint64_t server_now_ns(void)
 
 static int copy_strings(struct oc_server *s, struct oc_error *err)
 {
-  const char **strings[] = { &s->o.socket_path, &s->o.cache_dir,   &s->o.cache_durability,
-                             &s->o.worker_path, &s->o.runner_path, &s->o.tables_dir,
-                             &s->o.backend,     &s->o.toolkit,     &s->o.stop_at };
+  const char **strings[] = { &s->o.socket_path,      &s->o.cache_dir,
+                             &s->o.cache_durability, &s->o.worker_path,
+                             &s->o.runner_path,      &s->o.tables_dir,
+                             &s->o.tables_extra,     &s->o.backend,
+                             &s->o.toolkit,          &s->o.stop_at };
 
   for (size_t i = 0; i < OC_COUNT(strings); i++) {
     *strings[i] = oc_arena_strdup(&s->arena, *strings[i] ? *strings[i] : "");
@@ -56,6 +58,11 @@ static int open_cache(struct oc_server *s, struct oc_error *err)
                                 .full_durability =
                                     oc_streq(s->o.cache_durability, "full"),
                                 .allow_network_fs = s->o.cache_on_network,
+                                .memo_on_network = s->o.cache_memo_on_network,
+                                .max_entries = s->o.cache_entries,
+                                .max_user_bytes = s->o.cache_user_bytes,
+                                .min_free_bytes = s->o.cache_free_bytes,
+                                .scrub_bytes_per_s = s->o.cache_scrub_bytes_per_s,
                                 .at_point = at_cache_point,
                                 .at_point_data = s };
   const char *aside;
@@ -200,6 +207,8 @@ int oc_server_free(struct oc_server *s)
   oc_flow_free(s->flow);
   /* Waits for what is queued; the lock goes last. */
   oc_cache_close(s->cache);
+  care_forget_all(s);
+  why_forget_all(s);
   backends_clear(&s->backends);
   listener_unlock(s);
   busy = s->loop && uv_loop_close(s->loop);

@@ -25,12 +25,19 @@ struct oc_server_options {
   uint64_t cache_limit_bytes;
   bool cache_on_network;        /* allow a network file system */
   const char *cache_durability; /* "normal" or "full" */
+  uint64_t cache_entries;       /* 0: no limit */
+  uint64_t cache_user_bytes;    /* of one user, 0: no limit */
+  uint64_t cache_free_bytes;    /* kept free on the file system */
+  uint64_t cache_scrub_bytes_per_s;
+  bool cache_memo_on_network;
+  int64_t admin_gid; /* group that may see and change everything, negative: none */
 
   const char *worker_path;
-  const char *runner_path; /* "" none */
-  const char *tables_dir;  /* holds soc/ and ops/ */
-  const char *backend;     /* "auto", "atc", "builtin" */
-  const char *toolkit;     /* directory, "" look in ASCEND_HOME_PATH */
+  const char *runner_path;  /* "" none */
+  const char *tables_dir;   /* holds soc/ and ops/ */
+  const char *tables_extra; /* the user's own tables, NULL or "" none */
+  const char *backend;      /* "auto", "atc", "builtin" */
+  const char *toolkit;      /* directory, "" look in ASCEND_HOME_PATH */
 
   unsigned workers;
   unsigned digest_threads;

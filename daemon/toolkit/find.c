@@ -115,6 +115,8 @@ static int fill(struct oc_toolkit *t, const struct oc_toolkit_options *o, const 
     return rc;
   if (oc_toolkit_environment(t, o->environ_, &changing) < 0)
     return oc_error_set(err, OC_E_NOMEM, "no memory for a toolkit");
+  if (oc_toolkit_tables(t, o->environ_) < 0)
+    return oc_error_set(err, OC_E_NOMEM, "no memory for a toolkit");
   rc = oc_toolkit_identity(t, o->environ_, changing, err);
   return rc < 0 ? rc : 1;
 }

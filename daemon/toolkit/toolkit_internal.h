@@ -15,6 +15,9 @@ const char *oc_toolkit_variable(char *const *environ_, const char *name);
 int oc_toolkit_identity(struct oc_toolkit *t, char *const *environ_, const char *changing,
                         struct oc_error *err);
 
+/* tables.c: t->tables. */
+int oc_toolkit_tables(struct oc_toolkit *t, char *const *environ_);
+
 /* listing.c: one line of text that stands for names, sizes and times of all files below
  * `n` directories; "none" when there are none. */
 int oc_toolkit_listing(const char *const *dirs, size_t n, struct oc_arena *arena,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "optable/optable.h"
 
 /* Frames that the daemon does not read for a while: child announcements, each small. */
@@ -49,6 +51,25 @@ static int send_message(struct zygote *z, Omcc__V1__FromWorker *m, int fd,
   return r;
 }
 
+/* The daemon's names say what a file is: "extra/FILE" is a user's own table,
+ * "toolkit/SOC/FILE" and "custom/VENDOR/SOC/FILE" are an installed toolkit's. */
+static int add_table(struct zygote *z, const char *name, const char *text, size_t len,
+                     struct oc_error *err)
+{
+  char soc[64];
+
+  if (oc_starts_with(name, "extra/"))
+    return oc_optable_add_extra(z->tables, name, text, len, err);
+  if (!oc_ends_with(name, ".json"))
+    return oc_optable_add(z->tables, name, text, len, err);
+  const char *file = strrchr(name, '/');
+  const char *start = file;
+  while (start && start > name && start[-1] != '/')
+    start--;
+  snprintf(soc, sizeof soc, "%.*s", file ? (int)(file - start) : 0, file ? start : "");
+  return oc_optable_add_ops_info(z->tables, soc, name, text, len, err);
+}
+
 /* Table files come as descriptors, so that the bytes that are used are the bytes that the
  * daemon hashed. A mapping would change with the file; a copy does not. */
 static int read_table(struct zygote *z, int fd, const char *name, struct oc_error *err)
@@ -73,7 +94,7 @@ static int read_table(struct zygote *z, int fd, const char *name, struct oc_erro
     got += (size_t)n;
   }
   text[len] = '\0';
-  return oc_optable_add(z->tables, name, text, len, err);
+  return add_table(z, name, text, len, err);
 }
 
 static Omcc__V1__Soc *describe_soc(const struct oc_soc *soc, struct oc_arena *arena)

@@ -56,27 +56,75 @@ static int read_root(const struct oc_read *r, const struct oc_tree *root)
   return oc_read_fail(r, root->line, "schema '%.60s' is not known here", schema);
 }
 
-int oc_optable_add(struct oc_optable *t, const char *name, const void *bytes, size_t len,
-                   struct oc_error *err)
+static int read_extra(const struct oc_read *r, const struct oc_tree *root)
+{
+  const char *schema = oc_tree_text(root, "schema", "");
+
+  if (!oc_streq(schema, "omcc/soc/1"))
+    return oc_read_fail(r, root->line, "a table of your own needs 'schema: omcc/soc/1'");
+  return oc_read_soc(r, root);
+}
+
+static int add_file(struct oc_optable *t, const char *name, const void *bytes, size_t len,
+                    bool extra, struct oc_error *err)
 {
   struct oc_arena scratch;
   struct oc_tree *root = NULL;
 
   oc_arena_init(&scratch, 64u << 20);
-  struct oc_read r = { .t = t, .name = name, .scratch = &scratch, .err = err };
+  struct oc_read r = {
+    .t = t, .name = name, .extra = extra, .scratch = &scratch, .err = err
+  };
   int rc = oc_tree_parse(name, bytes, len, &scratch, &root, err);
   if (!rc)
-    rc = read_root(&r, root);
+    rc = extra ? read_extra(&r, root) : read_root(&r, root);
   if (!rc && (t->arena.failed || scratch.failed))
     rc = oc_error_set(err, OC_E_NOMEM, "out of memory while reading '%s'", name);
   oc_arena_clear(&scratch);
   return rc;
 }
 
+int oc_optable_add(struct oc_optable *t, const char *name, const void *bytes, size_t len,
+                   struct oc_error *err)
+{
+  return add_file(t, name, bytes, len, false, err);
+}
+
+int oc_optable_add_extra(struct oc_optable *t, const char *name, const void *bytes,
+                         size_t len, struct oc_error *err)
+{
+  return add_file(t, name, bytes, len, true, err);
+}
+
+/* An op that an installed toolkit does not list is ours alone: nobody knows whether it is
+ * still there. */
+static int finish_table(struct oc_optable *t, struct oc_table *table)
+{
+  for (size_t i = 0; table->from_toolkit && i < table->ops.n; i++) {
+    const struct oc_table_op *op = table->ops.entries[i].value;
+    if (op->flags & OC_TABLE_FROM_FILE)
+      continue;
+    struct oc_table_op *copy = oc_arena_memdup(&t->arena, op, sizeof *op);
+    if (!copy)
+      return OC_E_NOMEM;
+    copy->flags |= OC_TABLE_NO_COLUMNS;
+    table->ops.entries[i].value = copy;
+  }
+  if (!table->used)
+    return 0;
+  const char *source =
+      oc_arena_printf(&t->arena, "%s; other ops: %s", table->used, table->source);
+  table->source = source ? source : table->source;
+  return source ? 0 : OC_E_NOMEM;
+}
+
 int oc_optable_finish(struct oc_optable *t, struct oc_error *err)
 {
   if (!t->n_socs)
     return oc_error_set(err, OC_E_FORMAT, "no file lists any SoC");
+  for (size_t i = 0; i < t->tables.n; i++)
+    if (finish_table(t, t->tables.entries[i].value))
+      return oc_error_set(err, OC_E_NOMEM, "out of memory while reading the tables");
   for (size_t i = 0; i < t->n_socs; i++) {
     struct oc_soc *soc = oc_map_gets(&t->socs, t->soc_list[i]->name);
     soc->table = oc_map_gets(&t->tables, soc->table_id);

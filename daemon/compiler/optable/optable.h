@@ -87,7 +87,9 @@ enum oc_table_flags {
   OC_TABLE_COMPUTED =
       8, /* the op decides its columns in code; ours were evaluated per layout */
   OC_TABLE_DYNAMIC = 16,    /* has an implementation for unknown shapes */
-  OC_TABLE_NO_COLUMNS = 32, /* listed, but nothing is known about its dtypes */
+  OC_TABLE_NO_COLUMNS = 32, /* listed, but nothing is known about its dtypes, or what is
+                               known may be outdated */
+  OC_TABLE_FROM_FILE = 64,  /* from an installed toolkit or the user's own table */
 };
 
 struct oc_table_op {
@@ -106,8 +108,10 @@ struct oc_table_op {
 /* The table of one product family. All-zero is an empty table (tests build theirs so). */
 struct oc_table {
   const char *id;     /* "ascend310p" */
-  const char *source; /* where the facts are from */
+  const char *source; /* where the facts are from; names every file that was used */
+  const char *used;   /* files of a toolkit or a user in it, NULL none */
   bool partial;       /* the chip has ops that are not in it */
+  bool from_toolkit;  /* an installed toolkit's file is in it: what that lacks is open */
   struct oc_map ops;  /* type -> const struct oc_table_op */
 };
 int oc_table_put(struct oc_table *t, const struct oc_table_op *op);
@@ -208,6 +212,15 @@ void oc_optable_free(struct oc_optable *t);
  * well-formed: columns of uneven length, an unknown dtype, a type listed twice. */
 int oc_optable_add(struct oc_optable *t, const char *name, const void *bytes, size_t len,
                    struct oc_error *err);
+/* Reads an op file of an installed toolkit into a table that is there already; its types
+ * take the place of ours where it has dtypes for them. What cannot be read is told in the
+ * table's `source`. Only OC_E_NOMEM is an error. */
+int oc_optable_add_ops_info(struct oc_optable *t, const char *table_id, const char *name,
+                            const void *bytes, size_t len, struct oc_error *err);
+/* Reads a user's own table in the layout of schema/soc: its ops are added to the table
+ * with its id, or replace ops there. Errors as oc_optable_add. */
+int oc_optable_add_extra(struct oc_optable *t, const char *name, const void *bytes,
+                         size_t len, struct oc_error *err);
 /* Connects SoCs with tables; call once after the last file. Fails when no SoC is known.
  */
 int oc_optable_finish(struct oc_optable *t, struct oc_error *err);

@@ -49,6 +49,7 @@ const char *oc_tree_text(const struct oc_tree *map, const char *key, const char 
 struct oc_read {
   struct oc_optable *t;
   const char *name; /* of the file, for messages */
+  bool extra;       /* a user's table: adds to one that is there */
   struct oc_arena *scratch;
   struct oc_error *err;
 };
@@ -69,6 +70,10 @@ int oc_cells_dtypes(const struct oc_read *r, uint32_t line, const char *p, uint8
                     uint32_t room);
 /* "nchw4d nd2d" to bits; negative on failure. */
 int oc_cells_layouts(const struct oc_read *r, uint32_t line, const char *p);
+
+/* Appends a phrase to what the table says about its sources. */
+void oc_table_note(struct oc_optable *t, struct oc_table *table, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- readers, one per schema */
 

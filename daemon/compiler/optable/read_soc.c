@@ -291,6 +291,19 @@ static int read_promote(struct op_read *o, const struct oc_tree *v)
   return 0;
 }
 
+/* The same key earlier in the file. */
+static bool listed_twice(const struct oc_tree *ops, struct oc_map *seen,
+                         const struct oc_tree **ret)
+{
+  for (const struct oc_tree *v = ops->first; v; v = v->next) {
+    if (oc_map_gets(seen, v->key) || oc_map_puts(seen, v->key, (void *)(uintptr_t)v)) {
+      *ret = v;
+      return true;
+    }
+  }
+  return false;
+}
+
 static int read_op(const struct oc_read *r, struct oc_table *table, const char *from,
                    const struct oc_tree *v)
 {
@@ -302,8 +315,7 @@ static int read_op(const struct oc_read *r, struct oc_table *table, const char *
   op->type = oc_arena_strdup(&r->t->arena, v->key);
   if (v->kind != OC_TREE_MAP)
     return oc_read_fail(r, v->line, "op '%s' is not a map", v->key);
-  if (oc_table_find(table, op->type))
-    return oc_read_fail(r, v->line, "op '%s' is listed twice", op->type);
+  op->flags = r->extra ? OC_TABLE_FROM_FILE : 0;
   int rc = read_tensors(&o, v);
   if (!rc)
     rc = read_flags(&o, v);
@@ -316,16 +328,20 @@ static int read_op(const struct oc_read *r, struct oc_table *table, const char *
   return rc;
 }
 
-int oc_read_soc(const struct oc_read *r, const struct oc_tree *root)
+/* The table that the file describes, or, for a user's file, the one that it adds to. */
+static int table_of(const struct oc_read *r, const struct oc_tree *root, const char *id,
+                    struct oc_table **ret)
 {
-  const struct oc_tree *ops = oc_tree_get(root, "ops");
-  const char *id = oc_tree_text(root, "id", NULL);
+  struct oc_table *table = oc_map_gets(&r->t->tables, id);
 
-  if (!id || !ops || ops->kind != OC_TREE_MAP)
-    return oc_read_fail(r, root->line, "a table needs 'id' and 'ops'");
-  if (oc_map_gets(&r->t->tables, id))
+  if (r->extra) {
+    *ret = table;
+    return table ? 0
+                 : oc_read_fail(r, root->line, "there is no table '%.40s' to add to", id);
+  }
+  if (table)
     return oc_read_fail(r, root->line, "table '%.40s' is listed twice", id);
-  struct oc_table *table = OC_NEW(&r->t->arena, struct oc_table);
+  table = OC_NEW(&r->t->arena, struct oc_table);
   if (!table)
     return oc_error_set(r->err, OC_E_NOMEM, "out of memory while reading '%s'", r->name);
   table->id = oc_arena_strdup(&r->t->arena, id);
@@ -333,10 +349,26 @@ int oc_read_soc(const struct oc_read *r, const struct oc_tree *root)
   table->partial = oc_streq(oc_tree_text(root, "partial", "false"), "true");
   if (oc_map_puts(&r->t->tables, table->id, table))
     return oc_error_set(r->err, OC_E_NOMEM, "out of memory while reading '%s'", r->name);
-  for (const struct oc_tree *v = ops->first; v; v = v->next) {
-    int rc = read_op(r, table, oc_tree_text(root, "from", ""), v);
-    if (rc)
-      return rc;
-  }
+  *ret = table;
   return 0;
+}
+
+int oc_read_soc(const struct oc_read *r, const struct oc_tree *root)
+{
+  const struct oc_tree *ops = oc_tree_get(root, "ops"), *twice = NULL;
+  const char *id = oc_tree_text(root, "id", NULL);
+  struct oc_table *table = NULL;
+  struct oc_map seen = { 0 };
+
+  if (!id || !ops || ops->kind != OC_TREE_MAP)
+    return oc_read_fail(r, root->line, "a table needs 'id' and 'ops'");
+  int rc = table_of(r, root, id, &table);
+  if (!rc && listed_twice(ops, &seen, &twice))
+    rc = oc_read_fail(r, twice->line, "op '%s' is listed twice", twice->key);
+  oc_map_clear(&seen);
+  for (const struct oc_tree *v = ops->first; v && !rc; v = v->next)
+    rc = read_op(r, table, oc_tree_text(root, "from", ""), v);
+  if (!rc && r->extra)
+    oc_table_note(r->t, table, "'%s' (%zu ops)", r->name, ops->n);
+  return rc;
 }

@@ -1,6 +1,9 @@
 /* One family's table: lookups, the columns for a layout, and the words of its enums. */
 #include "optable_internal.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 const char *oc_policy_name(enum oc_policy p)
 {
   static const char *const names[] = { "gray", "white", "black" };
@@ -38,6 +41,20 @@ enum oc_table_format oc_table_format_parse(const char *word)
 int oc_table_put(struct oc_table *t, const struct oc_table_op *op)
 {
   return oc_map_puts(&t->ops, op->type, (void *)(uintptr_t)op);
+}
+
+void oc_table_note(struct oc_optable *t, struct oc_table *table, const char *fmt, ...)
+{
+  char text[512];
+  va_list ap;
+
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  const char *both = table->used ? oc_arena_printf(&t->arena, "%s, %s", table->used, text)
+                                 : oc_arena_strdup(&t->arena, text);
+  if (both)
+    table->used = both;
 }
 
 void oc_table_clear(struct oc_table *t)

@@ -126,7 +126,8 @@ START_TEST(columns_of_known_ops)
   const struct oc_table_op *reshape =
       oc_table_find(oc_optable_table(shipped, "ascend310p"), "Reshape");
   ck_assert(reshape->flags & OC_TABLE_NO_KERNEL);
-  const struct oc_table_op *relu = oc_table_find(oc_optable_table(shipped, "ascend950"), "Relu");
+  const struct oc_table_op *relu =
+      oc_table_find(oc_optable_table(shipped, "ascend950"), "Relu");
   ck_assert(relu->flags & OC_TABLE_COMPUTED);
 }
 END_TEST

@@ -240,6 +240,39 @@ START_TEST(the_stand_in_is_a_toolkit)
 }
 END_TEST
 
+START_TEST(op_files_are_named)
+{
+  char path[160];
+  snprintf(path, sizeof(path), "ASCEND_CUSTOM_OPP_PATH=%s/c1:%s/c2", dir, dir);
+  char *environment[] = { path, NULL };
+  static const char *const names[] = {
+    "toolkit/ascend310p/aic-ascend310p-ops-info-b.json",
+    "toolkit/ascend310p/aic-ascend310p-ops-info.json",
+    "custom/mine/ascend310p/aic-ascend310p-ops-info.json",
+    "custom/c2/ascend910b/aic-ascend910b-ops-info.json",
+    "custom/c1/ascend910b/aic-ascend910b-ops-info.json",
+  };
+
+  put("opp/built-in/op_impl/ai_core/tbe/config/ascend310p/aic-ascend310p-ops-info.json",
+      "{}");
+  put("opp/built-in/op_impl/ai_core/tbe/config/ascend310p/aic-ascend310p-ops-info-b.json",
+      "{}");
+  put("opp/built-in/op_impl/ai_core/tbe/config/ascend310p/notes.txt", "");
+  put("opp/vendors/mine/op_impl/ai_core/tbe/config/ascend310p/"
+      "aic-ascend310p-ops-info.json",
+      "{}");
+  put("c1/op_impl/ai_core/tbe/config/ascend910b/aic-ascend910b-ops-info.json", "{}");
+  put("c2/op_impl/ai_core/tbe/config/ascend910b/aic-ascend910b-ops-info.json", "{}");
+  struct oc_toolkit t = find(environment);
+  ck_assert_uint_eq(t.n_tables, 5);
+  for (size_t i = 0; i < 5; i++) {
+    ck_assert_str_eq(t.tables[i].name, names[i]);
+    ck_assert_int_eq(access(t.tables[i].value, R_OK), 0);
+  }
+  oc_toolkit_clear(&t);
+}
+END_TEST
+
 int main(void)
 {
   Suite *s = suite_create("toolkit");
@@ -254,6 +287,7 @@ int main(void)
   tcase_add_test(t, variables);
   tcase_add_test(t, python_is_a_part);
   tcase_add_test(t, circles_end);
+  tcase_add_test(t, op_files_are_named);
   tcase_add_test(t, the_stand_in_is_a_toolkit);
   suite_add_tcase(s, t);
   srunner_run_all(r, CK_NORMAL);
