@@ -182,6 +182,19 @@ class World:
             found |= descendants(pid)
         return found - {os.getpid()}
 
+    def wait_stopped(self, name):
+        """The pid of this world's process of that name that stopped itself at a stop point."""
+        def stopped():
+            table = processes()
+            for pid in self.alive():
+                with contextlib.suppress(OSError):
+                    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+                    program = table.get(pid, (0, "", ""))[2].split(" ")[0]
+                    if os.path.basename(program) == name and stat.rsplit(")", 1)[1].split()[0] == "T":
+                        return pid
+            return None
+        return wait_until(stopped, what=f"the stop of {name}")
+
     def close(self):
         for proc in self.clients:
             if proc.poll() is None:
