@@ -35,6 +35,10 @@ static void reply_init(struct reply *p, const struct order *o, const struct requ
   p->f.tool_exit = -1;
   p->f.miss_reasons = r->reasons;
   p->f.n_miss_reasons = r->n_reasons;
+  p->f.differences = r->differences;
+  p->f.n_differences = r->n_differences;
+  p->f.nearest.data = (uint8_t *)r->nearest;
+  p->f.nearest.len = r->has_nearest ? sizeof(r->nearest) : 0;
   p->f.code = (char *)"ok";
   if (!o)
     return;
@@ -227,7 +231,7 @@ void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit)
   if (!add_hit_members(&p, c, r->id, hit))
     too_many(&p);
   p.f.result = (char *)"hit";
-  p.f.hit_kind = (char *)"exact";
+  p.f.hit_kind = (char *)(r->relabel ? "relabelled" : "exact");
   p.f.stored = (char *)"yes";
   p.f.device_ready = hit->facts.device_ready;
   p.f.compile_ms = hit->facts.compile_ms;
@@ -239,6 +243,7 @@ void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit)
   p.f.toolkit = (char *)hit->facts.toolkit;
   add_findings(&p, r, NULL);
   oc_counter_add(&s->count, OC_COUNT_HITS_EXACT, 1);
+  oc_counter_add(&s->count, OC_COUNT_HITS_RELABELLED, r->relabel);
   oc_counter_add(&s->count, OC_COUNT_SAVED_MS, p.f.saved_ms);
   /* The request may be gone when a client did not take its replayed lines. */
   if (c && session_request(c, r->id) == r)
@@ -334,7 +339,7 @@ static void fill_result(struct reply *p, const struct order *o, enum oc_answer h
   p->f.device_ready = o->device_ready;
   p->f.compile_ms = o->compile_ms;
   if (how == OC_ANSWER_HIT) {
-    p->f.n_miss_reasons = 0;
+    p->f.n_miss_reasons = p->f.n_differences = 0;
     p->f.saved_ms = o->compile_ms > p->f.elapsed_ms ? o->compile_ms - p->f.elapsed_ms : 0;
   }
   p->f.peak_rss_bytes = o->peak_rss_bytes;

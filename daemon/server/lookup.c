@@ -5,29 +5,11 @@
 #include "server/server_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "key/key.h"
-
-/* Stored entries that are compared, and differences that are told. */
-#define CANDIDATES   8
-#define MOST_REASONS 8
-
-static void add_reason(struct request *r, const char *text)
-{
-  char **grown;
-
-  if (!r || r->n_reasons == MOST_REASONS)
-    return;
-  grown = oc_arena_grow(&r->arena, r->reasons, r->n_reasons, r->n_reasons + 1,
-                        sizeof(char *));
-  if (!grown)
-    return;
-  r->reasons = grown;
-  r->reasons[r->n_reasons] = oc_arena_strdup(&r->arena, text);
-  r->n_reasons += r->reasons[r->n_reasons] != NULL;
-}
 
 static int fill_request(struct order *o, struct oc_key_request *req)
 {
@@ -77,38 +59,6 @@ static int build_key(struct order *o, struct oc_key_parts *parts, struct oc_erro
   return 0;
 }
 
-/* What differs from the nearest stored entry. */
-static void explain_miss(struct order *o, struct request *r,
-                         const struct oc_key_parts *parts)
-{
-  struct oc_cache_candidate *c;
-  struct oc_key_blob blobs[CANDIDATES];
-  struct oc_key_difference *d;
-  size_t n = 0, index, n_d = 0;
-
-  if (!r)
-    return;
-  if (oc_cache_candidates(o->srv->cache, o->model, o->options, CANDIDATES, &o->arena, &c,
-                          &n) < 0)
-    n = 0;
-  for (size_t i = 0; i < n; i++)
-    blobs[i] = (struct oc_key_blob){ c[i].parts, c[i].parts_len };
-  if (!n || oc_key_nearest(parts, blobs, n, &o->arena, &index, &d, &n_d) != 1) {
-    add_reason(r, "nothing like it is stored");
-    return;
-  }
-  for (size_t i = 0; i < n_d; i++) {
-    struct oc_buf text;
-
-    oc_buf_init(&text, 4096);
-    if (!oc_key_difference_text(&d[i], &text))
-      add_reason(r, oc_buf_str(&text));
-    oc_buf_clear(&text);
-  }
-  if (!n_d)
-    add_reason(r, "its entry was dropped");
-}
-
 static void log_miss(const struct order *o, const struct request *r)
 {
   struct oc_log_line l;
@@ -132,6 +82,12 @@ static void go_on(struct order *o, const uint8_t *key)
     oc_counter_add(&s->count, key ? OC_COUNT_MISSES : OC_COUNT_UNCACHED, 1);
 }
 
+/* Nothing is to be started for it. */
+static bool only_asks(const struct order *o)
+{
+  return o->want == WANT_LOOKUP || o->cached_only;
+}
+
 void lookup_uncached(struct order *o, const char *why)
 {
   struct request *r = server_request(o->srv, &o->asker);
@@ -139,9 +95,10 @@ void lookup_uncached(struct order *o, const char *why)
   o->uncached = oc_arena_strdup(&o->arena, why);
   if (!o->uncached)
     o->uncached = "no memory for a key";
-  add_reason(r, o->uncached);
+  why_add_reason(r, o->uncached);
+  why_remember(o, r, "not cached");
   order_log(o, OC_LOG_INFO, "uncached", o->uncached);
-  if (o->want == WANT_LOOKUP) {
+  if (only_asks(o)) {
     o->keyed = true;
     if (r)
       answer_lookup(o, r, false);
@@ -189,12 +146,15 @@ static void remember_inputs(struct order *o)
 static void on_miss(struct order *o, struct request *r, const struct oc_key_parts *parts,
                     enum oc_cache_miss miss)
 {
-  if (miss == OC_CACHE_MISS_ABSENT)
-    explain_miss(o, r, parts);
-  else
-    add_reason(r, oc_cache_miss_text(miss));
+  if (miss == OC_CACHE_MISS_ABSENT) {
+    why_missed(o, r, parts);
+  } else {
+    why_add_reason(r, oc_cache_miss_text(miss));
+    oc_counter_add(&o->srv->count, OC_COUNT_MISSED_DAMAGED, 1);
+  }
+  why_remember(o, r, "missed");
   log_miss(o, r);
-  if (o->want == WANT_LOOKUP) {
+  if (only_asks(o)) {
     o->keyed = true;
     if (r)
       answer_lookup(o, r, false);
@@ -205,30 +165,91 @@ static void on_miss(struct order *o, struct request *r, const struct oc_key_part
   go_on(o, o->key);
 }
 
-static bool ask_cache(struct order *o, struct request *r, enum oc_cache_miss *miss)
-{
-  struct oc_cache_hit hit;
+/* ---------------------------------------------------------------- hits */
 
-  if (o->want == WANT_LOOKUP) {
-    if (oc_cache_has(o->srv->cache, o->key, miss) != 1)
-      return false;
-    if (r)
-      answer_lookup(o, r, true);
-    return true;
-  }
-  if (oc_cache_lookup(o->srv->cache, o->key, o->uid, &hit, miss) != 1)
-    return false;
+static void give(struct order *o, struct oc_cache_hit *hit)
+{
+  struct request *r = server_request(o->srv, &o->asker);
+
+  o->keyed = true;
+  why_remember(o, r, "hit");
   if (r)
-    answer_hit(o, r, &hit);
-  oc_cache_hit_clear(&hit);
-  return true;
+    answer_hit(o, r, hit);
+  oc_cache_hit_clear(hit);
+  oc_flow_hit(o->srv->flow, server_now_ns(), o->job);
+}
+
+/* The first hit since the daemon was started reads every byte, on a thread. */
+struct proof {
+  struct task task;
+  struct oc_cache_hit hit;
+  struct oc_key_parts parts;
+};
+
+static void run_proof(struct task *t)
+{
+  struct proof *p = (struct proof *)t;
+
+  t->code = oc_cache_prove(t->order->srv->cache, t->order->key, &p->hit, &t->cancel);
+}
+
+static void proof_done(struct task *t)
+{
+  struct proof *p = (struct proof *)t;
+  struct order *o = t->order;
+
+  if (o->forgotten) {
+    oc_cache_hit_clear(&p->hit);
+  } else if (t->code == 1) {
+    give(o, &p->hit);
+  } else {
+    oc_cache_hit_clear(&p->hit);
+    o->keyed = false;
+    on_miss(o, server_request(o->srv, &o->asker), &p->parts, OC_CACHE_MISS_DAMAGED);
+  }
+  free(p);
+}
+
+static void start_proof(struct order *o, struct oc_cache_hit *hit,
+                        const struct oc_key_parts *parts)
+{
+  struct proof *p = calloc(1, sizeof(*p));
+
+  if (!p) {
+    oc_cache_hit_clear(hit);
+    on_miss(o, server_request(o->srv, &o->asker), parts, OC_CACHE_MISS_BUSY);
+    return;
+  }
+  p->task = (struct task){ .uid = o->uid, .run = run_proof, .done = proof_done };
+  p->task.order = o;
+  p->hit = *hit;
+  p->parts = *parts;
+  o->keyed = true; /* what else becomes known must not look it up again */
+  digester_add(o->srv, &p->task);
+}
+
+/* Cached or not, and nothing else. */
+static void look(struct order *o, const struct oc_key_parts *parts)
+{
+  struct request *r = server_request(o->srv, &o->asker);
+  enum oc_cache_miss miss = OC_CACHE_MISS_ABSENT;
+
+  if (oc_cache_has(o->srv->cache, o->key, &miss) != 1) {
+    on_miss(o, r, parts, miss);
+    return;
+  }
+  o->keyed = true;
+  why_remember(o, r, "cached");
+  if (r)
+    answer_lookup(o, r, true);
+  oc_flow_hit(o->srv->flow, server_now_ns(), o->job);
 }
 
 void lookup_start(struct order *o)
 {
-  struct request *r = server_request(o->srv, &o->asker);
   enum oc_cache_miss miss = OC_CACHE_MISS_ABSENT;
   struct oc_key_parts parts;
+  struct oc_cache_hit hit;
   struct oc_error err = { 0 };
 
   server_stop_point(o->srv, o, "after-digest");
@@ -237,13 +258,14 @@ void lookup_start(struct order *o)
     return;
   if (build_key(o, &parts, &err)) {
     lookup_uncached(o, err.msg);
-    return;
-  }
-  if (!ask_cache(o, r, &miss)) {
+  } else if (o->want == WANT_LOOKUP) {
+    look(o, &parts);
+  } else if (oc_cache_lookup(o->srv->cache, o->key, o->uid, &hit, &miss) != 1) {
     server_stop_point(o->srv, o, "after-lookup");
-    on_miss(o, r, &parts, miss);
-    return;
+    on_miss(o, server_request(o->srv, &o->asker), &parts, miss);
+  } else if (hit.n_unproven) {
+    start_proof(o, &hit, &parts);
+  } else {
+    give(o, &hit);
   }
-  o->keyed = true;
-  oc_flow_hit(o->srv->flow, server_now_ns(), o->job);
 }

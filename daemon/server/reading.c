@@ -135,7 +135,7 @@ static void find_names(struct order *o)
     set_names(o, names, n);
     return;
   }
-  if (o->want == WANT_LOOKUP) {
+  if (o->want == WANT_LOOKUP || o->cached_only) {
     lookup_uncached(o, "this model has not been seen before");
     return;
   }
@@ -210,7 +210,7 @@ void reading_start(struct order *o)
     if (o->files[i].task)
       bytes += (uint64_t)o->files[i].seen.st.st_size;
   }
-  if (!o->forgotten && o->want == WANT_COMPILE && bytes >= SCOUT_BYTES)
+  if (!o->forgotten && o->want == WANT_COMPILE && !o->cached_only && bytes >= SCOUT_BYTES)
     oc_flow_scout(o->srv->flow, server_now_ns(), o->job, false);
   step(o);
   order_drop(o);

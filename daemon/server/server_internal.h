@@ -49,6 +49,7 @@ enum oc_status {
   OC_STATUS_OOM = 5,
   OC_STATUS_STOPPED = 6,
   OC_STATUS_DAEMON = 7,
+  OC_STATUS_STORE = 8,
   OC_STATUS_BUG = 70,
 };
 const char *oc_status_word(unsigned status);
@@ -61,6 +62,7 @@ struct session {
   uint32_t uid, pid;
   uint64_t opened_ms;
   bool greeted;
+  bool admin;  /* may see and change what is not its own */
   bool doomed; /* does not read: closed by server_settle() */
   struct request *requests;
   size_t n_requests;
@@ -79,6 +81,10 @@ struct request {
   struct oc_findings findings; /* about flags and files of this user */
   char **reasons;              /* why it missed */
   size_t n_reasons;
+  Omcc__V1__Difference **differences; /* from the stored entry `nearest` */
+  size_t n_differences;
+  bool has_nearest, relabel;
+  uint8_t nearest[OC_SHA256_LEN];
 };
 
 /* A file that an order reads. */
@@ -125,7 +131,7 @@ struct order {
   struct oc_flags flags;
   const char *backend; /* resolved: "atc" or "builtin" */
   const char *stop_at;
-  bool strict_lists, stopped_once;
+  bool strict_lists, stopped_once, cached_only;
   bool names_only; /* `omcc ops`: an explanation that needs no target */
   struct input *files, *external;
   size_t n_files, n_external;
@@ -222,6 +228,16 @@ int backend_identity(const struct oc_server *s, const char *backend,
 
 /* ---- the server */
 
+/* How a request ended, for "why JOB". */
+#define OC_RECENT_JOBS 256
+struct recent {
+  uint64_t job;
+  uint32_t uid;
+  uint8_t *bytes; /* a packed CacheAnswer, NULL: none */
+  size_t len;
+};
+struct asked;
+
 struct oc_server {
   struct oc_server_options o;
   struct oc_arena arena;
@@ -244,6 +260,9 @@ struct oc_server {
   uv_poll_t cache_poll;
   bool cache_polled;
   const char *jobs_dir;
+  struct recent recent[OC_RECENT_JOBS];
+  struct asked *asked; /* questions that the cache's threads work on */
+  uint64_t n_asked;
 
   struct backends backends;
   struct oc_pool *pool;
@@ -334,6 +353,25 @@ void lookup_start(struct order *o);
 /* Has no key, for this reason; goes on without. */
 void lookup_uncached(struct order *o, const char *why);
 
+/* ---- why.c: the reasons of a miss, and the question for them */
+struct oc_key_parts;
+void why_add_reason(struct request *r, const char *text);
+/* Compares with what is stored, fills reasons and differences; `r` may be NULL. */
+void why_missed(struct order *o, struct request *r, const struct oc_key_parts *parts);
+/* Keeps how a request went for later questions. */
+void why_remember(struct order *o, const struct request *r, const char *how);
+void why_forget_all(struct oc_server *s);
+void why_answer(struct session *c, uint64_t id, const char *what);
+
+/* ---- care.c: the cache's verbs */
+/* The uid whose entries a session may see, or OC_CACHE_ANYONE. */
+int64_t session_scope(const struct session *c);
+void care_answer(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m,
+                 struct oc_frame *f);
+/* False: the event is no answer to a question. */
+bool care_done(struct oc_server *s, const struct oc_cache_event *e);
+void care_forget_all(struct oc_server *s);
+
 /* ---- answer.c */
 void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit);
 void answer_lookup(struct order *o, struct request *r, bool cached);
@@ -388,7 +426,8 @@ void publish_on_cache_events(struct oc_server *s);
 
 /* ---- status.c */
 void status_answer(struct session *c, uint64_t id);
-void status_cache(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m);
+void status_cache(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m,
+                  struct oc_frame *f);
 
 /* ---- socs.c: targets of the op tables, as the zygote told them */
 int socs_take(struct oc_server *s, const Omcc__V1__Ready *ready);

@@ -28,6 +28,7 @@ static const struct {
   { OC_STATUS_OOM, "oom" },
   { OC_STATUS_STOPPED, "stopped" },
   { OC_STATUS_DAEMON, "daemon" },
+  { OC_STATUS_STORE, "store" },
 };
 
 const char *oc_status_word(unsigned status)
@@ -209,7 +210,7 @@ static int dispatch(struct session *c, const Omcc__V1__ToDaemon *m, struct oc_fr
     return 0;
   case OMCC__V1__TO_DAEMON__BODY_CANCEL: detach(c, m->id, m->cancel->job, true); return 0;
   case OMCC__V1__TO_DAEMON__BODY_STATUS: status_answer(c, m->id); return 0;
-  case OMCC__V1__TO_DAEMON__BODY_CACHE: status_cache(c, m->id, m->cache); return 0;
+  case OMCC__V1__TO_DAEMON__BODY_CACHE: status_cache(c, m->id, m->cache, f); return 0;
   case OMCC__V1__TO_DAEMON__BODY_SOCS: socs_answer(c, m->id); return 0;
   case OMCC__V1__TO_DAEMON__BODY_STOP: take_stop(c, m->id, m->stop); return 0;
   default:
@@ -302,6 +303,24 @@ void session_check_greetings(struct oc_server *s)
     uv_timer_start(&s->greet_timer, on_greet_timer, next, 0);
 }
 
+/* The groups a peer had when it connected, as the kernel knows them. */
+static bool in_admin_group(const struct oc_server *s, int fd, gid_t gid)
+{
+  gid_t groups[256];
+  socklen_t len = sizeof(groups);
+
+  if (s->o.admin_gid < 0)
+    return false;
+  if (gid == (gid_t)s->o.admin_gid)
+    return true;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len))
+    return false;
+  for (size_t i = 0; i < len / sizeof(groups[0]); i++)
+    if (groups[i] == (gid_t)s->o.admin_gid)
+      return true;
+  return false;
+}
+
 void session_accept(struct oc_server *s, int fd)
 {
   static const struct oc_link_events events = { on_frame, on_ended, on_closed };
@@ -319,6 +338,7 @@ void session_accept(struct oc_server *s, int fd)
   c->id = ++s->next_session;
   c->uid = peer.uid;
   c->pid = (uint32_t)peer.pid;
+  c->admin = peer.uid == geteuid() || peer.uid == 0 || in_admin_group(s, fd, peer.gid);
   c->opened_ms = uv_now(s->loop);
   if (oc_link_open(&c->link, s->loop, fd, OC_SESSION_WRITE_CAP, &events, c, &err)) {
     oc_log_event(s->log, OC_LOG_WARNING, "connection_lost", 0, err.msg);

@@ -122,13 +122,47 @@ void status_answer(struct session *c, uint64_t id)
   session_send(c, &m, NULL, 0);
 }
 
-static void answer_stats(struct session *c, uint64_t id)
+/* What was counted in the last `seconds`. */
+static void add_since(struct oc_server *s, uint64_t seconds, struct oc_arena *arena,
+                      struct counters *c)
+{
+  struct oc_cache_figure *figures;
+  size_t n = 0;
+
+  if (oc_cache_figures(s->cache, seconds, arena, &figures, &n) < 0)
+    return;
+  for (size_t i = 0; i < n && c->n < MOST_COUNTERS; i++)
+    add(c, figures[i].name, figures[i].value);
+}
+
+/* How hits and misses of this daemon's life were made up. */
+static void add_kinds(const struct oc_server *s, struct counters *c)
+{
+  static const enum oc_counter shown[] = {
+    OC_COUNT_HITS_EXACT,     OC_COUNT_HITS_PLAN,      OC_COUNT_HITS_RELABELLED,
+    OC_COUNT_JOINED,         OC_COUNT_MISSED_NEW,     OC_COUNT_MISSED_MODEL,
+    OC_COUNT_MISSED_LIST,    OC_COUNT_MISSED_SOC,     OC_COUNT_MISSED_OPTION,
+    OC_COUNT_MISSED_BACKEND, OC_COUNT_MISSED_DROPPED, OC_COUNT_MISSED_DAMAGED
+  };
+
+  for (size_t i = 0; i < OC_COUNT(shown); i++)
+    add(c, oc_counter_name(shown[i]), s->count.value[shown[i]]);
+}
+
+static void answer_stats(struct session *c, uint64_t id, uint64_t seconds)
 {
   Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
   Omcc__V1__CacheStats st = OMCC__V1__CACHE_STATS__INIT;
   struct counters counters = { .n = 0 };
+  struct oc_arena arena;
 
-  add_cache(c->srv, &counters);
+  oc_arena_init(&arena, 1u << 20);
+  if (seconds) {
+    add_since(c->srv, seconds, &arena, &counters);
+  } else {
+    add_cache(c->srv, &counters);
+    add_kinds(c->srv, &counters);
+  }
   st.counters = counters.list;
   st.n_counters = counters.n;
   st.dir = (char *)c->srv->o.cache_dir;
@@ -136,6 +170,7 @@ static void answer_stats(struct session *c, uint64_t id)
   m.body_case = OMCC__V1__TO_CLIENT__BODY_CACHE_STATS;
   m.cache_stats = &st;
   session_send(c, &m, NULL, 0);
+  oc_arena_clear(&arena);
 }
 
 static Omcc__V1__CacheEntry *entry_message(const struct oc_cache_entry *e,
@@ -157,13 +192,10 @@ static Omcc__V1__CacheEntry *entry_message(const struct oc_cache_entry *e,
   m->used_s = e->used_s;
   m->hits = e->hits;
   m->compile_ms = e->facts.compile_ms;
+  m->toolkit = (char *)e->facts.toolkit;
+  m->pinned_s = e->pinned_s;
+  m->uid = e->facts.uid;
   return m;
-}
-
-/* On a shared daemon everybody sees only what was asked for under the own uid. */
-static bool may_see(const struct session *c, const struct oc_cache_entry *e)
-{
-  return c->uid == geteuid() || c->uid == 0 || c->uid == e->facts.uid;
 }
 
 static void answer_list(struct session *c, uint64_t id, uint32_t limit)
@@ -178,12 +210,12 @@ static void answer_list(struct session *c, uint64_t id, uint32_t limit)
   if (!limit || limit > MOST_ENTRIES)
     limit = MOST_ENTRIES;
   oc_arena_init(&arena, 8u << 20);
-  if (oc_cache_list(c->srv->cache, OC_CACHE_ANYONE, limit, &arena, &entries, &n, &more) < 0)
+  if (oc_cache_list(c->srv->cache, session_scope(c), limit, &arena, &entries, &n, &more) <
+      0)
     n = 0;
   answer.entries = OC_NEW_N(&arena, Omcc__V1__CacheEntry *, n + 1);
   for (size_t i = 0; answer.entries && i < n; i++) {
-    Omcc__V1__CacheEntry *e =
-        may_see(c, &entries[i]) ? entry_message(&entries[i], &arena) : NULL;
+    Omcc__V1__CacheEntry *e = entry_message(&entries[i], &arena);
 
     if (e)
       answer.entries[answer.n_entries++] = e;
@@ -196,10 +228,13 @@ static void answer_list(struct session *c, uint64_t id, uint32_t limit)
   oc_arena_clear(&arena);
 }
 
-void status_cache(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m)
+void status_cache(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m,
+                  struct oc_frame *f)
 {
   if (m->what == OMCC__V1__CACHE_REQUEST__WHAT__LIST)
     answer_list(c, id, m->limit);
+  else if (m->what == OMCC__V1__CACHE_REQUEST__WHAT__STATS)
+    answer_stats(c, id, m->older_than_s);
   else
-    answer_stats(c, id);
+    care_answer(c, id, m, f);
 }

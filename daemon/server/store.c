@@ -115,11 +115,11 @@ int publish_store(struct order *o, const uint8_t *plan_key)
 
 static void log_event(const struct oc_server *s, const struct oc_cache_event *e)
 {
-  static const char *const names[] = { [OC_CACHE_STORED] = "stored",
-                                       [OC_CACHE_NOT_STORED] = "not_stored",
-                                       [OC_CACHE_EVICTED] = "evicted",
-                                       [OC_CACHE_DAMAGED] = "object_damaged",
-                                       [OC_CACHE_BROKEN] = "cache_broken" };
+  static const char *const names[] = {
+    [OC_CACHE_STORED] = "stored",   [OC_CACHE_NOT_STORED] = "not_stored",
+    [OC_CACHE_EVICTED] = "evicted", [OC_CACHE_DAMAGED] = "object_damaged",
+    [OC_CACHE_DONE] = "cache_done", [OC_CACHE_BROKEN] = "cache_broken"
+  };
   bool bad = e->kind != OC_CACHE_STORED && e->kind != OC_CACHE_EVICTED;
   struct oc_log_line l;
 
@@ -140,6 +140,8 @@ void publish_on_cache_events(struct oc_server *s)
   struct oc_cache_event e;
 
   while (oc_cache_next_event(s->cache, &e)) {
+    if (e.kind == OC_CACHE_DONE && care_done(s, &e))
+      continue;
     log_event(s, &e);
     if (e.kind != OC_CACHE_STORED && e.kind != OC_CACHE_NOT_STORED)
       continue;

@@ -234,6 +234,8 @@ int submit_take(struct session *c, uint64_t id, const Omcc__V1__Submit *m,
   o->want = r->want;
   o->names_only = names_only;
   o->strict_lists = m->strict_lists;
+  o->cached_only = m->cached_only;
+  r->relabel = m->relabel;
   o->stop_at = oc_arena_strdup(&o->arena, m->stop_at);
   rc = take_flags(o, m, err);
   if (!rc)

@@ -61,8 +61,17 @@ bool oc_log_level_parse(const char *word, enum oc_log_level *ret);
   X(EXPLAINS, "explains")                                                                \
   X(HITS_EXACT, "hits_exact")                                                            \
   X(HITS_PLAN, "hits_plan")                                                              \
+  X(HITS_RELABELLED, "hits_relabelled")                                                  \
   X(JOINED, "joined")                                                                    \
   X(MISSES, "misses")                                                                    \
+  X(MISSED_NEW, "missed_new")                                                            \
+  X(MISSED_MODEL, "missed_model")                                                        \
+  X(MISSED_LIST, "missed_list")                                                          \
+  X(MISSED_SOC, "missed_soc")                                                            \
+  X(MISSED_OPTION, "missed_option")                                                      \
+  X(MISSED_BACKEND, "missed_backend")                                                    \
+  X(MISSED_DROPPED, "missed_dropped")                                                    \
+  X(MISSED_DAMAGED, "missed_damaged")                                                    \
   X(UNCACHED, "uncached")                                                                \
   X(FINISHED, "finished")                                                                \
   X(FAILED, "failed")                                                                    \
