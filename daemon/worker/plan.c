@@ -18,7 +18,8 @@
 #include "precision/precision.h"
 
 /* Values of --framework. */
-#define OC_FRAMEWORK_ONNX "5"
+#define OC_FRAMEWORK_TENSORFLOW "3"
+#define OC_FRAMEWORK_ONNX       "5"
 
 struct lists {
   struct oc_keep_list *keep;
@@ -40,10 +41,16 @@ static const char *framework_name(const char *number)
   return "unknown";
 }
 
+static bool is_framework(const struct oc_job *job, const char *number)
+{
+  return oc_streq(oc_job_flag(job, "framework", OC_FRAMEWORK_ONNX), number);
+}
+
 /* True when this binary imports the request's model format. */
 static bool importable(const struct oc_job *job)
 {
-  return oc_streq(oc_job_flag(job, "framework", OC_FRAMEWORK_ONNX), OC_FRAMEWORK_ONNX);
+  return is_framework(job, OC_FRAMEWORK_ONNX) ||
+         is_framework(job, OC_FRAMEWORK_TENSORFLOW);
 }
 
 int oc_job_needed(struct oc_job *job, const char *const **ret_names, size_t *ret_n,
@@ -54,7 +61,7 @@ int oc_job_needed(struct oc_job *job, const char *const **ret_names, size_t *ret
 
   *ret_names = NULL;
   *ret_n = 0;
-  if (!model || model->len == 0 || !importable(job))
+  if (!model || model->len == 0 || !is_framework(job, OC_FRAMEWORK_ONNX))
     return 0;
   oc_findings_init(&unheard, &job->arena);
   int r = oc_import_external(model->data, model->len, &job->arena, ret_names, ret_n,
@@ -101,6 +108,10 @@ int oc_job_import(struct oc_job *job, struct oc_error *err)
   options.n_files = job->n_external;
   options.out_nodes = oc_job_flag(job, "out_nodes", NULL);
   options.lenient = !oc_streq(job->request->backend, "builtin");
+  options.input_shape = oc_job_flag(job, "input_shape", NULL);
+  options.input_format = oc_job_flag(job, "input_format", NULL);
+  if (is_framework(job, OC_FRAMEWORK_TENSORFLOW))
+    return oc_import_tensorflow(&options, &job->arena, &job->graph, &job->findings, err);
   return oc_import_onnx(&options, &job->arena, &job->graph, &job->findings, err);
 }
 

@@ -1,8 +1,9 @@
 /* compile_model [options] MODEL OUT.om: the compiler's rooms one after the other, without
  * a daemon, for the checks with the independent reader.
  *
- *   --soc=NAME --mode=WORD --keep=FILE --input_shape=TEXT --times
+ *   --soc=NAME --mode=WORD --keep=FILE --input_shape=TEXT --out_nodes=TEXT --times
  *
+ * A model called *.pb is TensorFlow's, others are ONNX.
  * Prints one line per finding ("error keep-unmatched subject"). Exit status: 0 written,
  * 2 refused by findings, 1 anything else. Tables come from schema/ of the source folder.
  */
@@ -29,7 +30,7 @@
 #include "precision/precision.h"
 
 struct run {
-  const char *soc, *mode, *keep, *input_shape, *model, *out;
+  const char *soc, *mode, *keep, *input_shape, *out_nodes, *model, *out;
   bool times;
   struct oc_arena arena;
   struct oc_findings findings;
@@ -119,9 +120,14 @@ static int import(struct run *r)
   size_t len = 0;
 
   o.model = map_file(r->model, &o.model_len);
-  if (!o.model || !external_files(r, &o))
+  o.input_shape = r->input_shape;
+  o.out_nodes = r->out_nodes;
+  bool tensorflow = oc_ends_with(r->model, ".pb");
+  if (!o.model || (!tensorflow && !external_files(r, &o)))
     return -1;
-  int rc = oc_import_onnx(&o, &r->arena, &r->graph, &r->findings, &r->err);
+  int rc = tensorflow
+               ? oc_import_tensorflow(&o, &r->arena, &r->graph, &r->findings, &r->err)
+               : oc_import_onnx(&o, &r->arena, &r->graph, &r->findings, &r->err);
   if (rc < 0 || !r->keep)
     return rc;
   const uint8_t *text = map_file(r->keep, &len);
@@ -227,6 +233,8 @@ int main(int argc, char **argv)
       r.keep = argv[i] + 7;
     else if (oc_starts_with(argv[i], "--input_shape="))
       r.input_shape = argv[i] + 14;
+    else if (oc_starts_with(argv[i], "--out_nodes="))
+      r.out_nodes = argv[i] + 12;
     else if (oc_streq(argv[i], "--times"))
       r.times = true;
     else if (!r.model)

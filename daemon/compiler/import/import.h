@@ -58,6 +58,11 @@ struct oc_import_options {
   size_t n_files;
   const char *out_nodes; /* value of --out_nodes, NULL or "" = none */
   bool lenient;          /* what we do not know is a warning, not an error */
+  /* TensorFlow: the value of --input_shape (a node that it names and that is no input
+   * becomes one, and what only fed it falls away) and of --input_format (NHWC unless
+   * "NCHW"); NULL or "" = none. */
+  const char *input_shape;
+  const char *input_format;
 };
 
 /* Names (locations) of the external data files of an ONNX model, each once, in order of
@@ -73,5 +78,15 @@ int oc_import_external(const uint8_t *model, size_t len, struct oc_arena *arena,
 int oc_import_onnx(const struct oc_import_options *options, struct oc_arena *arena,
                    struct oc_graph **ret_graph, struct oc_findings *findings,
                    struct oc_error *err);
+
+/* The same for a frozen TensorFlow GraphDef. Node names are unchanged; one node is one
+ * op. --out_nodes is `node:index;...`, without it every node that nobody reads is a
+ * result. Placeholders become Data, Const nodes Const, both under their own names. Back
+ * edges of TensorFlow 1 while loops are left out: the Merge op has a STRING attribute
+ * `_next_iteration`, and the NextIteration op comes before the loop's Exits by a control
+ * edge. */
+int oc_import_tensorflow(const struct oc_import_options *options, struct oc_arena *arena,
+                         struct oc_graph **ret_graph, struct oc_findings *findings,
+                         struct oc_error *err);
 
 #endif

@@ -9,11 +9,24 @@
 
 enum { N_TENSORS = 40 };
 
+static void count_words(const char *side, size_t len, uint32_t *ret_fixed,
+                        uint32_t *ret_stars)
+{
+  for (const char *p = side; p < side + len;) {
+    size_t w = strcspn(p, " \n");
+    if (w > 0 && p + w <= side + len)
+      (*(p[w - 1] == '*' ? ret_stars : ret_fixed))++;
+    p += w + 1;
+  }
+}
+
 /* Words of one side of "  Type: a b? c* -> y | attr ...", as the names of `n` tensors. */
 static void expect_names(const char *type, const char *side, size_t len,
                          const struct oc_op *op, bool inputs)
 {
   uint32_t at = 0;
+  uint32_t fixed = 0, stars = 0;
+  count_words(side, len, &fixed, &stars);
   uint32_t n = inputs ? op->n_inputs : op->n_outputs;
   for (const char *p = side; p < side + len;) {
     size_t w = strcspn(p, " \n");
@@ -29,7 +42,7 @@ static void expect_names(const char *type, const char *side, size_t len,
     const char *got = inputs ? op->inputs[at].t.name : op->outputs[at].t.name;
     ck_assert_msg(strcmp(got, name) == 0, "%s: '%s' is '%s' in the schema", type, got,
                   name);
-    at++;
+    at += star ? (n - fixed) / stars : 1;
     p += w;
   }
 }
@@ -50,7 +63,8 @@ static int check_line(const char *line, struct oc_graph *g)
   const char *end = bar ? bar : line + strlen(line);
   uint32_t n_in = import_ir_inputs(type);
   struct oc_op *op = oc_graph_add(g, type, oc_arena_strdup(g->arena, type),
-                                  n_in == UINT32_MAX ? N_TENSORS : n_in, fixed + dynamic);
+                                  n_in == UINT32_MAX ? N_TENSORS : n_in,
+                                  fixed + (dynamic ? N_TENSORS : 0));
   import_name_tensors(g->arena, op);
   expect_names(type, colon + 1, (size_t)(arrow - colon - 1), op, true);
   expect_names(type, arrow + 2, (size_t)(end - arrow - 2), op, false);

@@ -1,0 +1,33 @@
+/* Reductions, running sums, segments, counts. */
+#include "import/tensorflow/build.h"
+
+const struct tf_rule tf_reduce_rules[] = {
+  { "All", "ReduceAll", "keep_dims", NULL, NULL, TF_BY_PLUGIN },
+  { "Any", "ReduceAny", "keep_dims", NULL, NULL, TF_BY_PLUGIN },
+  { "ArgMax", "ArgMaxV2", "output_type>dtype", NULL, NULL, TF_BY_ENGINE },
+  { "ArgMin", "ArgMin", "output_type>dtype", NULL, NULL, TF_BY_PLUGIN },
+  { "Bincount", "Bincount", "", NULL, NULL, TF_BY_PLUGIN },
+  { "Bucketize", "Bucketize", "boundaries dtype right", NULL, NULL, TF_BY_NAME },
+  { "Cumprod", "Cumprod", "exclusive reverse", NULL, NULL, TF_BY_PLUGIN },
+  { "Cumsum", "Cumsum", "exclusive reverse", NULL, NULL, TF_BY_PLUGIN },
+  { "CumulativeLogsumexp", "CumulativeLogsumexp", "exclusive reverse", NULL, NULL,
+    TF_BY_NAME },
+  { "DenseBincount", "DenseBincount", "binary_output", NULL, NULL, TF_BY_NAME },
+  { "EuclideanNorm", "EuclideanNorm", "keep_dims", NULL, NULL, TF_BY_PLUGIN },
+  { "HistogramFixedWidth", "HistogramFixedWidth", "dtype", NULL, NULL, TF_BY_NAME },
+  { "Max", "ReduceMax", "keep_dims", NULL, NULL, TF_BY_PLUGIN },
+  { "Mean", "ReduceMean", "keep_dims", NULL, NULL, TF_BY_PLUGIN },
+  { "Min", "ReduceMin", "keep_dims", NULL, NULL, TF_BY_PLUGIN },
+  { "Prod", "ReduceProd", "keep_dims", NULL, NULL, TF_BY_PLUGIN },
+  { "SegmentMax", "SegmentMax", "", NULL, NULL, TF_BY_NAME },
+  { "SegmentSum", "SegmentSum", "", NULL, NULL, TF_BY_PLUGIN },
+  { "Sum", "ReduceSum", "keep_dims", NULL, NULL, TF_BY_PLUGIN },
+  { "UnsortedSegmentMax", "UnsortedSegmentMax", "", NULL, NULL, TF_BY_PLUGIN },
+  { "UnsortedSegmentMin", "UnsortedSegmentMin", "", NULL, NULL, TF_BY_PLUGIN },
+  { "UnsortedSegmentProd", "UnsortedSegmentProd", "", NULL, NULL, TF_BY_PLUGIN },
+  { "UnsortedSegmentSum", "UnsortedSegmentSum", "check_ids", NULL, NULL, TF_BY_PLUGIN },
+  { "ConfusionMatrix", "ConfusionMatrix", "num_classes dtype", NULL, NULL, TF_BY_NAME },
+  { "LowerBound", "LowerBound", "out_type", NULL, NULL, TF_BY_NAME },
+  { "UpperBound", "UpperBound", "out_type", NULL, NULL, TF_BY_NAME },
+  { 0 },
+};
