@@ -33,21 +33,6 @@ static void published(struct oc_flow *f, struct oc_flow_job *j)
     flow_move(f, j, OC_JOB_DONE);
 }
 
-void flow_publish(struct oc_flow *f, struct oc_flow_job *j, enum oc_source source,
-                  struct oc_flow_job *twin)
-{
-  int r;
-
-  assert(j->lease == OC_LEASE_NONE);
-  flow_move(f, j, OC_JOB_PUBLISHING);
-  j->deadline_ns = j->orphan_ns = 0;
-  r = f->effects.publish(f->ctx, j, source, twin);
-  if (r < 0)
-    flow_fail(f, j, OC_FAIL_INTERNAL);
-  else if (r)
-    published(f, j);
-}
-
 static void requeue_twins(struct oc_flow *f, const struct oc_flow_job *j)
 {
   for (struct oc_flow_job *k = f->first; k; k = k->next) {
@@ -57,6 +42,35 @@ static void requeue_twins(struct oc_flow *f, const struct oc_flow_job *j)
     flow_move(f, k, OC_JOB_QUEUED);
     flow_enqueue(f, k);
   }
+}
+
+void flow_publish(struct oc_flow *f, struct oc_flow_job *j, enum oc_source source,
+                  struct oc_flow_job *twin)
+{
+  int r;
+
+  assert(j->lease == OC_LEASE_NONE);
+  flow_move(f, j, OC_JOB_PUBLISHING);
+  j->deadline_ns = j->orphan_ns = 0;
+  j->from_object = source == OC_SOURCE_OBJECT;
+  r = f->effects.publish(f->ctx, j, source, twin);
+  if (r < 0)
+    flow_fail(f, j, OC_FAIL_INTERNAL);
+  else if (r)
+    published(f, j);
+}
+
+/* The object is damaged and no longer known: the order is planned and built as if there
+ * had been none. */
+static void build_after_all(struct oc_flow *f, struct oc_flow_job *j)
+{
+  j->from_object = false;
+  j->has_plan_key = false;
+  j->attempts = 0;
+  flow_move(f, j, OC_JOB_QUEUED);
+  flow_enqueue(f, j);
+  requeue_twins(f, j);
+  flow_check_orphan(f, j);
 }
 
 void flow_fail(struct oc_flow *f, struct oc_flow_job *j, enum oc_failure why)
@@ -152,6 +166,8 @@ void oc_flow_published(struct oc_flow *f, uint64_t now_ns, uint64_t id, bool ok)
     return;
   if (ok)
     published(f, j);
+  else if (j->from_object)
+    build_after_all(f, j);
   else
     flow_fail(f, j, OC_FAIL_INTERNAL);
   flow_settle(f);

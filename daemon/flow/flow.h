@@ -177,6 +177,8 @@ void oc_flow_planned(struct oc_flow *f, uint64_t now_ns, uint64_t id,
 void oc_flow_unplanned(struct oc_flow *f, uint64_t now_ns, uint64_t id);
 /* The output is complete, the worker or runner has ended. */
 void oc_flow_built(struct oc_flow *f, uint64_t now_ns, uint64_t id);
+/* `ok` false: the output is not usable; for an object of the store it is built after all.
+ */
 void oc_flow_published(struct oc_flow *f, uint64_t now_ns, uint64_t id, bool ok);
 void oc_flow_stored(struct oc_flow *f, uint64_t now_ns, uint64_t id);
 /* The worker or runner has ended without a result. */

@@ -43,6 +43,7 @@ struct oc_flow_job {
   bool kept;       /* somebody detached: lives without waiters */
   bool has_key;    /* in the key index */
   bool has_plan_key;
+  bool from_object; /* PUBLISHING an object of the store */
   uint8_t key[32];
   uint8_t plan_key[32];
   unsigned attempts; /* workers started for the present step */

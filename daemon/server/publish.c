@@ -34,8 +34,9 @@ struct part {
 
 struct gather {
   struct task task;
-  uint64_t expected; /* size the worker announced, 0: unknown */
-  bool is_om;        /* must begin with the format's magic */
+  uint64_t expected;             /* size the worker announced, 0: unknown */
+  bool is_om;                    /* must begin with the format's magic */
+  struct oc_cache_member object; /* of the store, when that is what is published */
   size_t n;
   struct part parts[];
 };
@@ -290,11 +291,60 @@ void publish_cancel(struct order *o)
     atomic_store(&o->gather->task.cancel, true);
 }
 
+static void run_object_proof(struct task *t)
+{
+  struct gather *g = (struct gather *)t;
+
+  if (oc_cache_prove_member(t->order->srv->cache, &g->object, &t->cancel) != 1)
+    t->code = OC_E_FORMAT;
+}
+
+static void finish_plan_hit(struct order *o)
+{
+  o->hit_kind = "plan";
+  o->compile_ms = (server_now_ns() - o->work_started_ns) / 1000000;
+  decide_storing(o);
+}
+
+/* A damaged object is none: flow then lets the order be built. */
+static void object_proof_done(struct task *t)
+{
+  struct gather *g = (struct gather *)t;
+  struct order *o = t->order;
+  bool ok = !t->code;
+
+  o->gather = NULL;
+  gather_free(g);
+  if (o->forgotten)
+    return;
+  if (ok)
+    finish_plan_hit(o);
+  else
+    order_drop_members(o);
+  oc_flow_published(o->srv->flow, server_now_ns(), o->job, ok);
+}
+
+/* The bytes are looked at on a thread before anybody gets them. */
+static bool want_proof(struct order *o, const struct oc_cache_member *found)
+{
+  struct gather *g = gather_new(o, 0);
+
+  if (!g)
+    return false;
+  g->task.run = run_object_proof;
+  g->task.done = object_proof_done;
+  g->object =
+      *found; /* the descriptor is the member's, which stays as long as the order */
+  o->gather = g;
+  return true;
+}
+
 bool publish_object_known(struct order *o, const uint8_t *plan_key)
 {
   struct oc_cache_member found;
   struct member *m;
 
+  order_drop_members(o);
   if (o->uncached || oc_cache_find_plan(o->srv->cache, plan_key, &o->arena, &found) != 1)
     return false;
   m = order_add_member(o, ARTIFACT_NAME, "artifact",
@@ -306,16 +356,17 @@ bool publish_object_known(struct order *o, const uint8_t *plan_key)
   m->size = found.size;
   memcpy(m->sha256, found.sha256, sizeof(m->sha256));
   m->fd = found.fd;
-  m->data = found.data ? oc_arena_memdup(&o->arena, found.data, found.size) : NULL;
   m->object = true;
-  return true;
+  return !found.unproven || want_proof(o, &found);
 }
 
 int publish_object(struct order *o)
 {
-  o->hit_kind = "plan";
-  o->compile_ms = (server_now_ns() - o->work_started_ns) / 1000000;
-  decide_storing(o);
+  if (o->gather) {
+    digester_add(o->srv, &o->gather->task);
+    return 0;
+  }
+  finish_plan_hit(o);
   return 1;
 }
 
@@ -338,7 +389,7 @@ int publish_twin(struct order *o, struct order *twin)
   }
   o->peak_rss_bytes = twin->peak_rss_bytes;
   o->device_ready = twin->device_ready;
-  publish_object(o);
+  finish_plan_hit(o);
   if (oc_streq(twin->stored, "no") && oc_streq(o->stored, "pending")) {
     o->stored = "no"; /* its row would name an object that will not be there */
     o->stored_reason = twin->stored_reason;

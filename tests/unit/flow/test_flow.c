@@ -95,6 +95,21 @@ START_TEST(a_known_object_is_not_built_again)
 }
 END_TEST
 
+START_TEST(a_damaged_object_is_built_after_all)
+{
+  uint64_t job = fake_job(&k, 1, 7);
+
+  k.object_known = true;
+  oc_flow_keyed(k.flow, k.now, job, fake_key(1));
+  oc_flow_planned(k.flow, k.now, job, fake_key(2), true);
+  fake_expect(&k, "plan 1, release 1, publish 1 object");
+  oc_flow_published(k.flow, k.now, job, false);
+  k.object_known = false;
+  oc_flow_planned(k.flow, k.now, job, fake_key(2), true);
+  fake_expect(&k, "plan 1, build 1");
+}
+END_TEST
+
 START_TEST(equal_plans_are_built_once)
 {
   uint64_t a = fake_job(&k, 1, 7), b = fake_job(&k, 1, 8);
@@ -484,6 +499,7 @@ int main(void)
   tcase_add_test(c, an_order_that_comes_while_storing_is_answered_at_once);
   tcase_add_test(c, an_uncached_order_joins_nobody);
   tcase_add_test(c, a_known_object_is_not_built_again);
+  tcase_add_test(c, a_damaged_object_is_built_after_all);
   tcase_add_test(c, equal_plans_are_built_once);
   tcase_add_test(c, a_twin_goes_back_in_line_when_the_builder_fails);
   tcase_add_test(c, a_worker_that_dies_is_tried_once_more);
