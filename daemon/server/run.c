@@ -116,6 +116,7 @@ int run_start(struct order *o)
 
 void run_clear(struct order *o)
 {
+  o->verifying = false;
   for (size_t i = 0; i < o->n_incoming; i++)
     if (o->incoming[i].fd >= 0)
       close(o->incoming[i].fd);
@@ -252,10 +253,12 @@ static void on_done(struct order *o, const Omcc__V1__RunDone *m, struct oc_frame
   o->compile_ms = m->elapsed_ms;
   o->toolkit = s->backends.toolkit.version;
   server_stop_point(s, o, "after-run");
-  if (!*m->error && !m->signal && !m->exit_status && has_artifact(o))
-    oc_flow_built(s->flow, server_now_ns(), o->job);
-  else
+  if (!*m->error && !m->signal && !m->exit_status && has_artifact(o)) {
+    if (!verify_start(o))
+      oc_flow_built(s->flow, server_now_ns(), o->job);
+  } else {
     oc_flow_failed(s->flow, server_now_ns(), o->job, judge(o, m));
+  }
 }
 
 void run_on_message(void *ctx, uint64_t job, const Omcc__V1__FromRunner *m,

@@ -144,6 +144,8 @@ struct order {
   uint8_t key[OC_SHA256_LEN], model[OC_SHA256_LEN], options[OC_SHA256_LEN];
   struct oc_buf parts;
 
+  bool verifying; /* the lease is for reading the finished file */
+
   struct oc_findings findings; /* of worker and runner */
   int report_fd;
   struct input *lists; /* normalised, for the tool */
@@ -409,6 +411,15 @@ void run_on_message(void *ctx, uint64_t job, const Omcc__V1__FromRunner *m,
 void run_on_death(void *ctx, uint64_t job, const struct oc_death *how);
 /* Drops everything a run left so far. */
 void run_clear(struct order *o);
+
+/* ---- verify.c: what the vendor's compiler made, held against the plan */
+
+/* False when there is nothing to compare or no worker to do it. */
+bool verify_start(struct order *o);
+/* The lease of a comparison is over: with its answer, or NULL when the worker died. The
+ * job goes on. */
+void verify_over(struct order *o, const Omcc__V1__FromWorker *m);
+
 /* Captured lines to one waiter. */
 void run_replay(struct session *c, uint64_t id, bool is_stderr, const uint8_t *p,
                 size_t len);

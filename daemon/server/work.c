@@ -288,6 +288,12 @@ void work_on_message(void *ctx, uint64_t job, const Omcc__V1__FromWorker *m,
   if (!o)
     return;
   order_hold(o);
+  if (o->verifying) {
+    verify_over(o, m);
+    order_drop(o);
+    server_settle(s);
+    return;
+  }
   switch (m->body_case) {
   case OMCC__V1__FROM_WORKER__BODY_INPUTS: on_inputs(o, m->inputs); break;
   case OMCC__V1__FROM_WORKER__BODY_PLANNED: on_planned(o, m->planned, f); break;
@@ -323,6 +329,12 @@ void work_on_death(void *ctx, uint64_t job, const struct oc_death *how)
   if (!o)
     return;
   order_hold(o);
+  if (o->verifying) {
+    verify_over(o, NULL);
+    order_drop(o);
+    server_settle(s);
+    return;
+  }
   describe_death(o, how);
   oc_flow_failed(s->flow, server_now_ns(), job, OC_FAIL_DIED);
   if (!o->forgotten)

@@ -13,6 +13,8 @@
  * in the output (65536) FAKE_DYNAMIC     the output is called <output>_linux_x86_64.om
  *   FAKE_NO_OUTPUT   succeed without writing a file
  *   FAKE_STRAY       the worker leaves the process group and outlives the compiler
+ *   FAKE_OPMAP       JSON file of the ops the output has: [{"name", "type", "dtype",
+ *                    "origins": [names of the model's ops]}], to imitate fusion
  *   FAKE_COUNT_FILE  append one line per run */
 #ifndef OC_FAKE_ATC_H
 #define OC_FAKE_ATC_H
@@ -33,5 +35,12 @@ void print_file(int fd, const char *path);
 
 /* write_om.c: the .om (or other result) of a run. 0 or -1 with a message on stderr. */
 int write_result(const struct oc_flags *flags, int argc, char **argv);
+
+/* op_map.c: ops of FAKE_OPMAP, with ids from `first` on; none without it. -1 with a
+ * message on stderr when the file is not as it should be. */
+struct oc_arena;
+struct oc_om_op;
+int op_map_read(struct oc_arena *arena, int64_t first, struct oc_om_op **ret,
+                uint32_t *ret_n);
 
 #endif

@@ -111,7 +111,19 @@ static int write_model_def(const char *label, const char *soc, const char *line,
   struct oc_om_attr attrs[] = { text_attr("atc_cmdline", line),
                                 text_attr("soc_version", soc),
                                 text_attr("atc_version", "8.1.RC1.fake") };
-  struct oc_om_graph graph = { .ops = ops, .n_ops = 2 };
+  struct oc_om_graph graph = { .n_ops = 2 };
+  struct oc_om_op *mapped = NULL;
+  uint32_t n_mapped = 0;
+
+  if (op_map_read(arena, 2, &mapped, &n_mapped) < 0)
+    return -1;
+  graph.ops = OC_NEW_N(arena, struct oc_om_op, 2 + n_mapped);
+  if (!graph.ops)
+    return -1;
+  memcpy(graph.ops, ops, sizeof(ops));
+  if (n_mapped)
+    memcpy(graph.ops + 2, mapped, n_mapped * sizeof(*mapped));
+  graph.n_ops = 2 + n_mapped;
   struct oc_om_def def = { .platform = oc_str_of("1.11.z.0"),
                            .ir_version = 2,
                            .graphs = &graph,
