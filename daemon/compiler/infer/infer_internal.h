@@ -118,6 +118,8 @@ extern const struct infer_rule infer_detect_rules[];
 extern const struct infer_rule infer_sequence_rules[];
 extern const struct infer_rule infer_count_rules[];
 extern const struct infer_rule infer_vendor_rules[];
+extern const struct infer_rule infer_picture_rules[];
+extern const struct infer_rule infer_tensor_array_rules[];
 
 /* --- tensors of an op (access.c) --- */
 bool infer_has(const struct oc_op *op, uint32_t i); /* input i is linked */

@@ -110,6 +110,7 @@ static void resize_shape(struct infer *in, struct oc_op *op)
 
 const struct infer_rule infer_resize_rules[] = {
   { .type = "Resize", .shape = resize_shape },
+  SIZED("ResizeArea"),
   SIZED("ResizeBicubic"),
   SIZED("ResizeBicubicV2"),
   SIZED("ResizeBilinear"),

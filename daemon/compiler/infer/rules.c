@@ -11,7 +11,7 @@ static const struct infer_rule *const families[] = {
   infer_split_rules,       infer_resize_rules,     infer_recurrent_rules,
   infer_control_rules,     infer_generate_rules,   infer_random_rules,
   infer_quantise_rules,    infer_detect_rules,     infer_vendor_rules,
-  infer_sequence_rules,
+  infer_sequence_rules,    infer_picture_rules,    infer_tensor_array_rules,
 };
 
 enum { N_FAMILIES = sizeof(families) / sizeof(families[0]) };

@@ -63,6 +63,8 @@ int tf_close_loops(struct tf_import *im);
 /* --- ends.c --- */
 int tf_add_data(struct tf_import *im, struct tf_node *n, uint32_t index);
 bool tf_is_placeholder(const struct tf_node *n);
+/* What a node gives, as far as its attributes say; float32 for one that says nothing. */
+enum oc_dtype tf_result_dtype(const struct tf_node *n);
 int tf_add_end(struct tf_import *im);
 
 /* --- nodes.c --- */

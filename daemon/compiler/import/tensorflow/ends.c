@@ -33,7 +33,7 @@ static struct oc_shape declared_shape(struct tf_import *im, const struct tf_node
 
 /* What a node gives, from its own attributes: where the model is cut nothing else says.
  */
-static enum oc_dtype declared_dtype(const struct tf_node *n)
+enum oc_dtype tf_result_dtype(const struct tf_node *n)
 {
   static const char *const names[] = { "dtype",       "DstT",    "out_type",
                                        "output_type", "Tparams", "T" };
@@ -69,7 +69,7 @@ int tf_add_data(struct tf_import *im, struct tf_node *n, uint32_t index)
   if (!op || oc_attr_set_int(im->graph, op, "index", index))
     return OC_E_NOMEM;
   op->source_type = n->op;
-  enum oc_dtype dtype = declared_dtype(n);
+  enum oc_dtype dtype = tf_result_dtype(n);
   struct oc_shape shape = declared_shape(im, n);
   check(im, n, dtype, shape);
   struct oc_tensor t = { .name = "x", .dtype = dtype, .want = dtype, .got = dtype };

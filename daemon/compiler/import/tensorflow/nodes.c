@@ -90,6 +90,8 @@ static int stand_in(struct tf_cx *cx)
   if (!op)
     return OC_E_NOMEM;
   import_name_tensors(cx->im->arena, op);
+  for (uint32_t i = 0; i < op->n_outputs; i++)
+    op->outputs[i].t.dtype = tf_result_dtype(cx->node);
   cx->op = op;
   return OC_OK;
 }
