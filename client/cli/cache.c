@@ -1,4 +1,5 @@
-/* omcc cache stats | list | has -- <ATC flags>. None of them starts a daemon. */
+/* omcc cache stats | list | has -- <ATC flags>; the verbs that name entries or take care
+ * of them are in care.c. None of them starts a daemon. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/cli.h"
+#include "cli/entries.h"
 
 #define STATS_SCHEMA "omcc.cache-stats/1"
 #define LIST_SCHEMA  "omcc.cache-list/1"
@@ -15,9 +16,13 @@
 #define LIST_LIMIT   1000
 
 /* 0 with the message in the arena, or an exit status with everything said. */
-static int ask(struct cli *cli, enum omcc_question what, const char *schema,
-               const ProtobufCMessageDescriptor *type, ProtobufCMessage **ret)
+static int ask(struct cli *cli, enum omcc_cache_what what, uint64_t since_s,
+               const char *schema, const ProtobufCMessageDescriptor *type,
+               ProtobufCMessage **ret)
 {
+  struct omcc_cache_query query = {
+    .size = sizeof(query), .what = what, .limit = LIST_LIMIT, .older_than_s = since_s
+  };
   struct omcc_error err = { 0 };
   struct oc_error e = { 0 };
   struct omcc *c;
@@ -27,7 +32,7 @@ static int ask(struct cli *cli, enum omcc_question what, const char *schema,
 
   if (rc < 0)
     return cli_fail(cli, schema, &err);
-  rc = omcc_ask(c, what, LIST_LIMIT, ASK_MS, &bytes, &len, &err);
+  rc = omcc_cache_ask(c, &query, ASK_MS, &bytes, &len, &err);
   omcc_close(c);
   if (rc < 0)
     return cli_fail(cli, schema, &err);
@@ -36,13 +41,13 @@ static int ask(struct cli *cli, enum omcc_question what, const char *schema,
   return rc < 0 ? cli_refuse(cli, schema, OMCC_DAEMON, e.msg) : 0;
 }
 
-static int stats(struct cli *cli)
+static int stats(struct cli *cli, uint64_t since_s)
 {
   const Omcc__V1__CacheStats *s;
   ProtobufCMessage *m;
   struct oc_json_writer w;
   struct oc_buf text;
-  int status = ask(cli, OMCC_ASK_CACHE_STATS, STATS_SCHEMA,
+  int status = ask(cli, OMCC_CACHE_STATS, since_s, STATS_SCHEMA,
                    &omcc__v1__cache_stats__descriptor, &m);
 
   if (status)
@@ -71,45 +76,6 @@ static int stats(struct cli *cli)
   return 0;
 }
 
-static void entry_json(struct oc_json_writer *w, const Omcc__V1__CacheEntry *e)
-{
-  char hex[129];
-
-  oc_hex(e->key.data, e->key.len < 64 ? e->key.len : 64, hex);
-  oc_json_begin_object(w, NULL);
-  oc_json_put_string(w, "key", hex);
-  oc_json_put_string(w, "model", e->model);
-  oc_json_put_string(w, "soc", e->soc);
-  oc_json_put_string(w, "mode", e->mode);
-  oc_json_put_string(w, "backend", e->backend);
-  oc_json_put_u64(w, "size", e->size);
-  oc_json_put_u64(w, "created_s", e->created_s);
-  oc_json_put_u64(w, "used_s", e->used_s);
-  oc_json_put_u64(w, "hits", e->hits);
-  oc_json_put_u64(w, "compile_ms", e->compile_ms);
-  oc_json_end_object(w);
-}
-
-static void entry_text(const Omcc__V1__CacheEntry *e, uint64_t now, struct oc_buf *out)
-{
-  struct oc_buf cell;
-  char hex[13] = "";
-
-  if (e->key.len >= 6)
-    oc_hex(e->key.data, 6, hex);
-  cli_buf(&cell);
-  oc_buf_printf(out, "%-12s  ", hex);
-  oc_render_size(e->size, &cell);
-  oc_buf_printf(out, "%9s  %4" PRIu64 " hits  ", oc_buf_str(&cell), e->hits);
-  oc_buf_reset(&cell);
-  oc_render_duration(now > e->used_s ? (now - e->used_s) * 1000 : 0, &cell);
-  oc_buf_printf(out, "used %s ago  %s  %s  %s  ", oc_buf_str(&cell), e->soc, e->backend,
-                e->mode);
-  oc_render_plain(e->model, out);
-  oc_buf_putc(out, '\n');
-  oc_buf_clear(&cell);
-}
-
 static int list(struct cli *cli)
 {
   const Omcc__V1__CacheList *l;
@@ -117,7 +83,7 @@ static int list(struct cli *cli)
   struct oc_json_writer w;
   struct oc_buf text;
   int status =
-      ask(cli, OMCC_ASK_CACHE_LIST, LIST_SCHEMA, &omcc__v1__cache_list__descriptor, &m);
+      ask(cli, OMCC_CACHE_LIST, 0, LIST_SCHEMA, &omcc__v1__cache_list__descriptor, &m);
 
   if (status)
     return status;
@@ -211,6 +177,7 @@ static int has(struct cli *cli)
 int verb_cache(struct cli *cli)
 {
   const char *what = cli->n_args ? cli->args[0] : "";
+  struct care_words words = { 0 };
   int status;
 
   if (cli->n_args) {
@@ -219,15 +186,23 @@ int verb_cache(struct cli *cli)
   }
   if (!strcmp(what, "has"))
     return has(cli);
-  status = cli_parse(cli, CLI_WORDS);
+  status = care_take_words(cli, &words);
+  if (!status)
+    status = cli_parse(cli, CLI_WORDS);
   if (status)
     return status;
   if (!oc_findings_have_errors(&cli->findings) && !strcmp(what, "stats"))
-    return stats(cli);
+    return stats(cli, words.since_s);
   if (!oc_findings_have_errors(&cli->findings) && !strcmp(what, "list"))
     return list(cli);
-  oc_finding_add(&cli->findings, OC_FINDING_VERB_UNKNOWN,
-                 oc_arena_printf(&cli->arena, "cache %s", what), "hint",
-                 "omcc cache stats, omcc cache list, omcc cache has -- <flags>", NULL);
+  status = oc_findings_have_errors(&cli->findings) ? -1 : care_verb(cli, what, &words);
+  if (status >= 0)
+    return status;
+  oc_finding_add(
+      &cli->findings, OC_FINDING_VERB_UNKNOWN,
+      oc_arena_printf(&cli->arena, "cache %s", what), "hint",
+      "omcc cache stats | list | has | show | get | pin | unpin | verify | gc | "
+      "clear",
+      NULL);
   return cli_refuse(cli, "omcc.error/1", OMCC_REQUEST, "unknown command");
 }

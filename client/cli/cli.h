@@ -90,6 +90,13 @@ int cli_connect(struct cli *cli, enum omcc_start start, struct omcc **ret,
 /* Lines of the requester's own lists, from the bytes that were submitted. */
 void cli_find_places(struct cli *cli, const struct omcc_job *job);
 
+/* ---- read_file.c ---- */
+
+/* Reads a regular file that `flag` names. 0, or an exit status (everything said). `ret`
+ * is the caller's to clear in any case. */
+int cli_read_file(struct cli *cli, const char *schema, const char *flag, const char *path,
+                  struct oc_buf *ret);
+
 /* ---- progress.c ---- */
 
 struct cli_progress;
@@ -110,8 +117,12 @@ int cli_terminated(void); /* SIGTERM or SIGHUP, 0 none */
 
 int verb_compile(struct cli *cli);
 int verb_explain(struct cli *cli);
+int verb_ops(struct cli *cli);
+int verb_lint_lists(struct cli *cli);
 int verb_status(struct cli *cli);
 int verb_cache(struct cli *cli);
+int verb_why(struct cli *cli);
+int verb_whence(struct cli *cli);
 int verb_inspect(struct cli *cli);
 int verb_daemon(struct cli *cli);
 int verb_help(struct cli *cli);

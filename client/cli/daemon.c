@@ -1,13 +1,17 @@
 /* omcc daemon start | stop | run. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "cli/cli.h"
 
 #define SCHEMA  "omcc.daemon/1"
 #define STOP_MS 600000 /* jobs may take their time */
+#define END_MS  10000  /* from the last answer to the end of the process */
 
 static void say(struct cli *cli, const char *state, uint32_t pid, const char *socket)
 {
@@ -46,9 +50,21 @@ static int start(struct cli *cli)
   return 0;
 }
 
+/* The connection ends before the process does; who wants to move the cache away has to
+ * wait for the process. Where its number means nothing to us there is nothing to wait
+ * for. */
+static void await_end(int pidfd)
+{
+  struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+  if (pidfd >= 0)
+    (void)poll(&p, 1, END_MS);
+}
+
 /* The daemon closes the connection when its last job is over. */
 static int stop(struct cli *cli)
 {
+  auto_close int pidfd = -1;
   bool now = oc_flags_true(&cli->flags, "now");
   struct omcc_error err = { 0 };
   struct omcc_peer peer;
@@ -59,6 +75,8 @@ static int stop(struct cli *cli)
 
   if (cli_connect(cli, OMCC_START_NEVER, &c, &err) < 0)
     return cli_fail(cli, SCHEMA, &err);
+  omcc_peer(c, &peer);
+  pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer.pid, 0);
   rc = omcc_ask(c, now ? OMCC_ASK_STOP_NOW : OMCC_ASK_STOP, 0, STOP_MS, &bytes, &len,
                 &err);
   if (!rc)
@@ -66,7 +84,8 @@ static int stop(struct cli *cli)
   cli_catch_signals();
   while (!rc && !cli_interrupts() && !cli_terminated())
     rc = omcc_wait(c, STOP_MS, &err);
-  omcc_peer(c, &peer);
+  if (rc == OMCC_E_CLOSED)
+    await_end(pidfd);
   if (rc == OMCC_E_CLOSED)
     say(cli, "stopped", peer.pid, peer.socket);
   else if (rc)

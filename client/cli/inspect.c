@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/cli.h"
-#include "om/om.h"
+#include "cli/inspect.h"
 
 #define SCHEMA "omcc.inspect/1"
 
@@ -140,6 +139,9 @@ int verb_inspect(struct cli *cli)
   status = open_file(cli, cli->words[0], &fd, &info);
   if (status)
     return status;
+  if (oc_flags_get(&cli->flags, "check_list"))
+    return inspect_check_list(cli, cli->words[0], info,
+                              oc_flags_get(&cli->flags, "check_list"));
   if (cli->json)
     show_json(cli, cli->words[0], info);
   else

@@ -80,7 +80,8 @@ static int submit(struct cli_job *j, enum omcc_want want, struct omcc_error *err
                             .strict_lists = oc_flags_true(&cli->flags, "strict_lists"),
                             .relabel = oc_flags_true(&cli->flags, "relabel"),
                             .verbose = cli->verbose,
-                            .stop_at = getenv("OMCC_STOP_AT") };
+                            .stop_at = getenv("OMCC_STOP_AT"),
+                            .cached_only = oc_flags_true(&cli->flags, "cached_only") };
   struct omcc_flag *flags = OC_NEW_N(&cli->arena, struct omcc_flag, cli->flags.n + 1);
 
   for (size_t i = 0; flags && i < cli->flags.n; i++) {

@@ -14,8 +14,11 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-  { "compile", verb_compile }, { "explain", verb_explain }, { "status", verb_status },
-  { "cache", verb_cache },     { "inspect", verb_inspect }, { "daemon", verb_daemon },
+  { "compile", verb_compile }, { "explain", verb_explain },
+  { "status", verb_status },   { "cache", verb_cache },
+  { "why", verb_why },         { "whence", verb_whence },
+  { "inspect", verb_inspect }, { "daemon", verb_daemon },
+  { "ops", verb_ops },         { "lint-lists", verb_lint_lists },
   { "help", verb_help },       { "version", verb_version },
 };
 

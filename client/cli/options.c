@@ -37,9 +37,27 @@ static bool wants_color(const struct cli *cli, int fd)
   return isatty(fd) && term && strcmp(term, "dumb");
 }
 
+/* --lang, else what the environment says of messages. */
+static bool wants_chinese(const struct cli *cli)
+{
+  static const char *const names[] = { "LC_ALL", "LC_MESSAGES", "LANG" };
+  const char *word = oc_flags_get(&cli->flags, "lang");
+
+  if (word && strcmp(word, "auto"))
+    return !strcmp(word, "zh");
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    const char *value = getenv(names[i]);
+
+    if (value && *value)
+      return !strncmp(value, "zh", 2);
+  }
+  return false;
+}
+
 static void settle_style(struct cli *cli)
 {
   bool wide = oc_flags_true(&cli->flags, "wide");
+  bool zh = wants_chinese(cli);
 
   cli->json = oc_flags_true(&cli->flags, "as_json");
   cli->quiet = oc_flags_true(&cli->flags, "quiet");
@@ -47,17 +65,19 @@ static void settle_style(struct cli *cli)
   cli->err_is_terminal = isatty(STDERR_FILENO);
   cli->out_style = (struct oc_style){ .width = terminal_width(STDOUT_FILENO),
                                       .wide = wide,
+                                      .zh = zh,
                                       .color = wants_color(cli, STDOUT_FILENO),
                                       .places = &cli->places };
   cli->err_style = (struct oc_style){ .width = terminal_width(STDERR_FILENO),
                                       .wide = wide,
+                                      .zh = zh,
                                       .color = wants_color(cli, STDERR_FILENO),
                                       .places = &cli->places };
 }
 
 static void check_own_words(struct cli *cli)
 {
-  static const char *const names[] = { "backend", "color" };
+  static const char *const names[] = { "backend", "color", "lang" };
 
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     const struct oc_flag *flag = oc_flags_entry(&cli->flags, names[i]);

@@ -15,6 +15,7 @@
  *   FAKE_STRAY       the worker leaves the process group and outlives the compiler
  *   FAKE_OPMAP       JSON file of the ops the output has: [{"name", "type", "dtype",
  *                    "origins": [names of the model's ops]}], to imitate fusion
+ *   FAKE_FLAG        a flag that this tool knows and omcc's table does not
  *   FAKE_COUNT_FILE  append one line per run */
 #ifndef OC_FAKE_ATC_H
 #define OC_FAKE_ATC_H

@@ -1,0 +1,92 @@
+"""Killed in the middle, where the middle is a named place: the artifact is right all the
+same, after one retry (worker) or one restart (private daemon), and nothing is left."""
+import os
+import re
+import signal
+import time
+
+from harness import SOC, SOURCE_DIR, Case, main, processes, wait_until
+
+WORKER = ["after-import", "after-infer", "after-resolve", "after-plan-sent", "after-prepare",
+          "before-build", "after-build"]
+DAEMON = ["after-digest", "after-lookup", "after-plan", "after-build", "before-store", "after-store"]
+
+
+class StopPoints(Case):
+    def setUp(self):
+        super().setUp()
+        self.model = self.world.zoo("g1")
+        self.expected = self.reference()
+
+    def reference(self):
+        self.ok(self.world.compile(self.model, "--quiet", output="ref/m"))
+        content = self.world.om("ref/m").read_bytes()
+        self.ok(self.world.omcc("daemon", "stop"))
+        import shutil
+        shutil.rmtree(self.world.cache)
+        return content
+
+    def begin(self, place):
+        return self.world.start(f"--model={self.model}", "--framework=5", f"--soc_version={SOC}",
+                                "--output=out/m", "--backend=builtin", env={"OMCC_STOP_AT": place})
+
+    def right_and_clean(self, proc, killed):
+        result = self.ok(self.world.finish(proc))
+        self.summary(result)
+        self.assertEqual(self.world.om().read_bytes(), self.expected)
+        self.no_leftovers(allowed=("m.om",))
+        time.sleep(1)
+        self.assertNotIn(killed, processes())
+        stopped = [pid for pid in self.world.alive()
+                   if open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "T"]
+        self.assertEqual(stopped, [])
+        return result
+
+    def test_places_are_known(self):
+        code = "\n".join(p.read_text() for room in ("worker", "server")
+                         for p in (SOURCE_DIR / "daemon" / room).glob("*.c"))
+        names = set(re.findall(r'stop_point\([^;]*?"([a-z-]+)"\)', code, re.S))
+        self.assertEqual(names - {"after-accept", "after-run"}, set(WORKER) | set(DAEMON))
+
+    def test_worker_killed(self):
+        for place in WORKER:
+            with self.subTest(place):
+                # after-build is a place of both; the daemon's is tested below.
+                proc = self.begin(place)
+                worker = self.world.wait_stopped("omcc-worker")
+                os.kill(worker, signal.SIGKILL)
+                if place == "after-build":
+                    daemon = self.world.wait_stopped("omccd")
+                    os.kill(daemon, signal.SIGCONT)
+                self.right_and_clean(proc, worker)
+                self.assertIn("worker", self.world.log())
+            self.tearDownDaemon()
+
+    def tearDownDaemon(self):
+        import shutil
+        self.world.omcc("daemon", "stop", "--now")
+        shutil.rmtree(self.world.cache, ignore_errors=True)
+        shutil.rmtree(self.world.work / "out", ignore_errors=True)
+
+    def test_daemon_killed(self):
+        for place in DAEMON:
+            with self.subTest(place):
+                proc = self.begin(place)
+                if place == "after-build":
+                    os.kill(self.world.wait_stopped("omcc-worker"), signal.SIGCONT)
+                daemon = self.world.wait_stopped("omccd")
+                children = {p for p in self.world.alive() if p != daemon and p != proc.pid}
+                os.kill(daemon, signal.SIGKILL)
+                self.right_and_clean(proc, daemon)
+                self.assertEqual(children & set(processes()), set())
+                # The store is whole: the same request is answered.
+                wait_until(lambda: self.world.status()["cache"]["entries"] == 1,
+                           what="the stored result")
+                again = self.ok(self.world.compile(self.model, output="out/again"))
+                self.assertTrue(self.summary(again).startswith("hit"), str(again))
+                self.assertEqual(self.world.om("out/again").read_bytes(), self.expected)
+            self.tearDownDaemon()
+
+
+if __name__ == "__main__":
+    main()
