@@ -249,16 +249,28 @@ const char *zoo_weight(struct zoo *z, const char *name, float std, const int64_t
   return zoo_weight_at(z, name, 0, std, dims, rank);
 }
 
-const char *zoo_ints(struct zoo *z, const char *name, const int64_t *v, size_t n)
+static const char *add_numbers(struct zoo *z, const char *name, enum zoo_type type,
+                               const int64_t *v, size_t n)
 {
   const int64_t dim = (int64_t)n;
-  struct zoo_weight *w = add_weight(z, name, ZOO_I64, &dim, 1);
-  uint8_t *bytes = oc_arena_alloc(&z->arena, n * 8);
+  const size_t size = zoo_type_size(type);
+  struct zoo_weight *w = add_weight(z, name, type, &dim, 1);
+  uint8_t *bytes = oc_arena_alloc(&z->arena, n * size);
 
-  for (size_t i = 0; i < 8 * n; i++)
-    bytes[i] = (uint8_t)((uint64_t)v[i / 8] >> 8 * (i % 8));
+  for (size_t i = 0; i < size * n; i++)
+    bytes[i] = (uint8_t)((uint64_t)v[i / size] >> 8 * (i % size));
   w->bytes = bytes;
   return w->name;
+}
+
+const char *zoo_ints(struct zoo *z, const char *name, const int64_t *v, size_t n)
+{
+  return add_numbers(z, name, ZOO_I64, v, n);
+}
+
+const char *zoo_int32s(struct zoo *z, const char *name, const int64_t *v, size_t n)
+{
+  return add_numbers(z, name, ZOO_I32, v, n);
 }
 
 const char *zoo_scalar(struct zoo *z, const char *name, float v)

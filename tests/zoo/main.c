@@ -1,10 +1,12 @@
-/* zoogen KIND -o FILE [options]: writes one model; `zoogen list` names the kinds. */
+/* zoogen KIND -o FILE [options]: writes one model; `zoogen list` names the kinds of ONNX
+ * models, `zoogen list-tensorflow` those of TensorFlow graphs. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "tf.h"
 #include "zoo.h"
 
 static const struct zoo_kind large_kinds[] = {
@@ -12,6 +14,13 @@ static const struct zoo_kind large_kinds[] = {
     zoo_resnet },
   { "bert-base", "BERT (--layers --width --heads --ffn --vocab --seq --batch)",
     zoo_bert },
+  { NULL, NULL, NULL },
+};
+
+static const struct zoo_kind tf_kinds[] = {
+  { "tf-resnet50",
+    "ResNet-50, frozen GraphDef (--layers 3,4,6,3 --width --image --batch --classes)",
+    tf_resnet },
   { NULL, NULL, NULL },
 };
 
@@ -110,6 +119,15 @@ static bool apply(struct zoo_options *o, int id, const char *value)
   return *value && !*end && *field > 0;
 }
 
+static const struct zoo_kind *find_tf_kind(const char *name)
+{
+  for (const struct zoo_kind *k = tf_kinds; k->name; k++) {
+    if (!strcmp(k->name, name))
+      return k;
+  }
+  return NULL;
+}
+
 static const struct zoo_kind *find_kind(const char *name)
 {
   for (size_t t = 0; t < OC_COUNT(all_kinds); t++) {
@@ -130,6 +148,13 @@ static int list_kinds(void)
   return 0;
 }
 
+static int list_tf_kinds(void)
+{
+  for (const struct zoo_kind *k = tf_kinds; k->name; k++)
+    printf("%-20s %s\n", k->name, k->what);
+  return 0;
+}
+
 static int usage(void)
 {
   fputs("use: zoogen KIND -o FILE [--layers N[,N...]] [--width N] [--image N] [--batch "
@@ -137,7 +162,7 @@ static int usage(void)
         "       [--heads N] [--ffn N] [--vocab N] [--classes N] [--opset N] [--megabytes "
         "N] [--seed N]\n"
         "       [--type float32|float16|bfloat16] [--dynamic] [--external]\n"
-        "     zoogen list\n",
+        "     zoogen list | list-tensorflow\n",
         stderr);
   return 2;
 }
@@ -158,12 +183,15 @@ int main(int argc, char **argv)
     return usage();
   if (!strcmp(argv[optind], "list"))
     return list_kinds();
-  const struct zoo_kind *kind = find_kind(argv[optind]);
+  if (!strcmp(argv[optind], "list-tensorflow"))
+    return list_tf_kinds();
+  const struct zoo_kind *tf = find_tf_kind(argv[optind]);
+  const struct zoo_kind *kind = tf ? tf : find_kind(argv[optind]);
   if (!kind || !path)
     return usage();
   zoo_init(&z, kind->name, &options);
   kind->build(&z);
-  int rc = zoo_write(&z, path);
+  int rc = tf ? tf_write(&z, path) : zoo_write(&z, path);
   if (rc == 0)
     printf("%s: %llu parameters\n", path, (unsigned long long)z.n_parameters);
   zoo_clear(&z);

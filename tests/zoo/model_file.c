@@ -84,7 +84,7 @@ static int write_bytes(FILE *f, const struct oc_buf *b)
   return !b->failed && fwrite(b->data, 1, b->len, f) == b->len ? 0 : -1;
 }
 
-static int write_weight(const struct zoo *z, FILE *f, const struct zoo_weight *w)
+int zoo_write_weight(const struct zoo *z, FILE *f, const struct zoo_weight *w)
 {
   uint8_t piece[PIECE];
   size_t step = PIECE / 8;
@@ -154,10 +154,10 @@ static int write_initializers(const struct zoo *z, const struct output *o)
     rc = write_bytes(o->model, &b);
     oc_buf_clear(&b);
     if (rc == 0 && !is_external(z, w))
-      rc = write_weight(z, o->model, w);
+      rc = zoo_write_weight(z, o->model, w);
     if (rc == 0 && is_external(z, w))
       rc = fseeko(o->data, (off_t)w->external_offset, SEEK_SET) ||
-           write_weight(z, o->data, w);
+           zoo_write_weight(z, o->data, w);
   }
   return rc;
 }

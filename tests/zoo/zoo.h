@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -121,6 +122,7 @@ const char *zoo_weight(struct zoo *z, const char *name, float std, const int64_t
 const char *zoo_weight_at(struct zoo *z, const char *name, float offset, float std,
                           const int64_t *dims, size_t rank);
 const char *zoo_ints(struct zoo *z, const char *name, const int64_t *v, size_t n);
+const char *zoo_int32s(struct zoo *z, const char *name, const int64_t *v, size_t n);
 /* One float (rank 0) of the model's type. */
 const char *zoo_scalar(struct zoo *z, const char *name, float v);
 struct zoo_weight *zoo_last_weight(struct zoo *z);
@@ -129,6 +131,9 @@ size_t zoo_type_size(enum zoo_type t);
 /* Elements [first, first + n) of a weight into `to`, as the file holds them. */
 void zoo_make(const struct zoo_weight *w, uint64_t seed, uint64_t first, size_t n,
               uint8_t *to);
+
+/* Writes all elements of a weight. 0 or -1. */
+int zoo_write_weight(const struct zoo *z, FILE *f, const struct zoo_weight *w);
 
 /* Writes the model (and FILE.data). 0, or -1 after a message on stderr. */
 int zoo_write(struct zoo *z, const char *path);
