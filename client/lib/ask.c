@@ -1,5 +1,6 @@
 /* Questions to the daemon that are no jobs: status, cache, stop. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/lib_internal.h"
 
@@ -37,23 +38,30 @@ static void fill(Omcc__V1__ToDaemon *m, enum omcc_question what, uint32_t limit,
   }
 }
 
-int omcc_ask(struct omcc *c, enum omcc_question what, uint32_t limit, int timeout_ms,
-             uint8_t **ret, size_t *ret_len, struct omcc_error *err)
+void omcc_forget_answer(struct omcc *c)
 {
-  Omcc__V1__ToDaemon m = OMCC__V1__TO_DAEMON__INIT;
-  Omcc__V1__StatusRequest status;
-  Omcc__V1__CacheRequest cache;
-  Omcc__V1__StopRequest stop;
-  Omcc__V1__SocsRequest socs;
+  struct omcc_question_state *q = &c->question;
+
+  for (size_t i = 0; i < q->n_fds; i++)
+    if (q->fds[i] >= 0)
+      close(q->fds[i]);
+  free(q->bytes);
+  *q = (struct omcc_question_state){ 0 };
+}
+
+/* Sends a question and waits for its answer. */
+static int exchange(struct omcc *c, Omcc__V1__ToDaemon *m, const int *fds, size_t n_fds,
+                    int timeout_ms, uint8_t **ret, size_t *ret_len,
+                    struct omcc_error *err)
+{
   struct omcc_question_state *q = &c->question;
   int64_t deadline = omcc_now_ms() + timeout_ms;
   int rc;
 
-  fill(&m, what, limit, &status, &cache, &stop, &socs);
-  free(q->bytes);
-  *q = (struct omcc_question_state){ .id = c->next_id++ };
-  m.id = q->id;
-  rc = omcc_send(c, &m, NULL, 0, false, err);
+  omcc_forget_answer(c);
+  q->id = c->next_id++;
+  m->id = q->id;
+  rc = omcc_send(c, m, fds, n_fds, false, err);
   while (!rc && !q->done) {
     int64_t left = deadline - omcc_now_ms();
 
@@ -76,4 +84,48 @@ int omcc_ask(struct omcc *c, enum omcc_question what, uint32_t limit, int timeou
   *ret_len = q->len;
   q->bytes = NULL;
   return 0;
+}
+
+int omcc_ask(struct omcc *c, enum omcc_question what, uint32_t limit, int timeout_ms,
+             uint8_t **ret, size_t *ret_len, struct omcc_error *err)
+{
+  Omcc__V1__ToDaemon m = OMCC__V1__TO_DAEMON__INIT;
+  Omcc__V1__StatusRequest status;
+  Omcc__V1__CacheRequest cache;
+  Omcc__V1__StopRequest stop;
+  Omcc__V1__SocsRequest socs;
+
+  fill(&m, what, limit, &status, &cache, &stop, &socs);
+  return exchange(c, &m, NULL, 0, timeout_ms, ret, ret_len, err);
+}
+
+int omcc_cache_ask(struct omcc *c, const struct omcc_cache_query *query, int timeout_ms,
+                   uint8_t **ret, size_t *ret_len, struct omcc_error *err)
+{
+  Omcc__V1__ToDaemon m = OMCC__V1__TO_DAEMON__INIT;
+  Omcc__V1__CacheRequest cache = OMCC__V1__CACHE_REQUEST__INIT;
+
+  cache.what = (Omcc__V1__CacheRequest__What)query->what;
+  cache.limit = query->limit;
+  cache.key = (char *)(query->key ? query->key : "");
+  cache.has_max = query->has_max;
+  cache.max_bytes = query->max_bytes;
+  cache.older_than_s = query->older_than_s;
+  cache.toolkit = (char *)(query->toolkit ? query->toolkit : "");
+  cache.dry_run = query->dry_run;
+  cache.pin_s = query->pin_s;
+  m.body_case = OMCC__V1__TO_DAEMON__BODY_CACHE;
+  m.cache = &cache;
+  return exchange(c, &m, &query->fd, query->has_fd ? 1 : 0, timeout_ms, ret, ret_len,
+                  err);
+}
+
+int omcc_cache_take_fd(struct omcc *c, size_t index)
+{
+  struct omcc_question_state *q = &c->question;
+  int fd = index < q->n_fds ? q->fds[index] : -1;
+
+  if (fd >= 0)
+    q->fds[index] = -1;
+  return fd;
 }

@@ -252,7 +252,7 @@ void omcc_close(struct omcc *c)
     omcc_job_free(c->jobs);
   if (c->channel)
     oc_channel_free(c->channel);
-  free(c->question.bytes);
+  omcc_forget_answer(c);
   free(c->peer_build);
   free(c->daemon);
   free(c);

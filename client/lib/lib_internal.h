@@ -25,6 +25,8 @@ struct omcc_question_state {
   bool done;
   uint8_t *bytes; /* the packed answer */
   size_t len;
+  int fds[OC_MAX_FRAME_FDS]; /* of the answer, -1 once taken */
+  size_t n_fds;
   int rc; /* 0, or OMCC_E_* with `err` filled */
   struct omcc_error err;
 };
@@ -118,6 +120,11 @@ int omcc_send(struct omcc *c, Omcc__V1__ToDaemon *m, const int *fds, size_t n_fd
 struct omcc_job *omcc_find_job(struct omcc *c, uint64_t request);
 int omcc_answer_need_files(struct omcc_job *job, const Omcc__V1__NeedFiles *m,
                            struct omcc_error *err);
+/* ---- ask.c ---- */
+
+/* Frees the last answer and closes the descriptors nobody took. */
+void omcc_forget_answer(struct omcc *c);
+
 /* ---- result.c ---- */
 int omcc_take_result(struct omcc_job *job, const Omcc__V1__Finished *m,
                      struct oc_frame *frame, struct omcc_error *err);

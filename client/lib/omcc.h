@@ -152,6 +152,7 @@ struct omcc_request {
   bool relabel;
   bool verbose;
   const char *stop_at; /* test hook, NULL */
+  bool cached_only;    /* a miss starts nothing: status OMCC_DIFFERS */
 };
 
 struct omcc_progress {
@@ -249,6 +250,40 @@ enum omcc_question {
 };
 int omcc_ask(struct omcc *c, enum omcc_question what, uint32_t limit, int timeout_ms,
              uint8_t **ret, size_t *ret_len, struct omcc_error *err);
+
+/* What can be asked of the cache; numbers as in omcc.proto (CacheRequest.What). */
+enum omcc_cache_what {
+  OMCC_CACHE_STATS = 0,
+  OMCC_CACHE_LIST = 1,
+  OMCC_CACHE_SHOW = 2,
+  OMCC_CACHE_GET = 3,
+  OMCC_CACHE_PIN = 4,
+  OMCC_CACHE_UNPIN = 5,
+  OMCC_CACHE_VERIFY = 6,
+  OMCC_CACHE_GC = 7,
+  OMCC_CACHE_CLEAR = 8,
+  OMCC_CACHE_REBUILD = 9,
+  OMCC_CACHE_WHENCE = 10,
+  OMCC_CACHE_WHY = 11,
+  OMCC_CACHE_EXPORT = 12,
+  OMCC_CACHE_IMPORT = 13,
+};
+struct omcc_cache_query {
+  size_t size;
+  enum omcc_cache_what what;
+  uint32_t limit;
+  const char *key; /* hex digits; for WHY also a job number */
+  bool has_max, dry_run;
+  uint64_t max_bytes, older_than_s, pin_s;
+  const char *toolkit;
+  bool has_fd; /* WHENCE: the file's descriptor, which stays the caller's */
+  int fd;
+};
+/* As omcc_ask(): `ret` is a CacheStats, CacheList or CacheAnswer. */
+int omcc_cache_ask(struct omcc *c, const struct omcc_cache_query *query, int timeout_ms,
+                   uint8_t **ret, size_t *ret_len, struct omcc_error *err);
+/* A descriptor of the last answer (GET: Member.fd), the caller's from then on; -1. */
+int omcc_cache_take_fd(struct omcc *c, size_t index);
 
 #ifdef __cplusplus
 }

@@ -139,7 +139,7 @@ static int on_refusal(struct omcc_job *job, const Omcc__V1__Refusal *m,
   return on_finished(job, &f, frame, err);
 }
 
-static int on_answer(struct omcc *c, const Omcc__V1__ToClient *m)
+static int on_answer(struct omcc *c, const Omcc__V1__ToClient *m, struct oc_frame *frame)
 {
   struct omcc_question_state *q = &c->question;
   const void *body = NULL;
@@ -151,6 +151,7 @@ static int on_answer(struct omcc *c, const Omcc__V1__ToClient *m)
   case OMCC__V1__TO_CLIENT__BODY_CACHE_STATS: body = m->cache_stats; break;
   case OMCC__V1__TO_CLIENT__BODY_CACHE_LIST: body = m->cache_list; break;
   case OMCC__V1__TO_CLIENT__BODY_STOPPING: body = m->stopping; break;
+  case OMCC__V1__TO_CLIENT__BODY_CACHE_ANSWER: body = m->cache_answer; break;
   case OMCC__V1__TO_CLIENT__BODY_SOCS: body = m->socs; break;
   case OMCC__V1__TO_CLIENT__BODY_REFUSAL:
     q->done = true;
@@ -168,6 +169,10 @@ static int on_answer(struct omcc *c, const Omcc__V1__ToClient *m)
   q->rc = rc;
   free(q->bytes);
   q->bytes = rc ? NULL : oc_buf_take(&out, &q->len);
+  while (q->n_fds < frame->n_fds) {
+    q->fds[q->n_fds] = oc_frame_take_fd(frame, (uint32_t)q->n_fds);
+    q->n_fds++;
+  }
   oc_buf_clear(&out);
   return 0;
 }
@@ -178,7 +183,7 @@ static int on_message(struct omcc *c, const Omcc__V1__ToClient *m, struct oc_fra
   struct omcc_job *job = omcc_find_job(c, m->id);
 
   if (c->question.id && m->id == c->question.id)
-    return on_answer(c, m);
+    return on_answer(c, m, frame);
   if (!job || job->finished)
     return 0;
   switch (m->body_case) {
