@@ -27,7 +27,6 @@ static int answer(struct cli_job *j, const char *path, int status, const char *m
   oc_render_json_begin(&w, SCHEMA, status, omcc_status_name(status), message,
                        &cli->findings, &cli->places);
   oc_json_put_string(&w, "file", path);
-  oc_json_put_u64(&w, "ops", j->report ? j->report->n_ops : 0);
   oc_render_json_end(&w);
   oc_buf_putc(&text, '\n');
   cli_out(STDOUT_FILENO, &text);
@@ -86,7 +85,7 @@ int explain_lock(struct cli_job *j, const char *path)
   }
   oc_buf_clear(&text);
   status = answer(j, path, 0, "");
-  cli_note(cli, "locked %zu ops in '%s'", j->report->n_ops, path);
+  cli_note(cli, "wrote the lock '%s'", path);
   return status;
 }
 

@@ -76,20 +76,67 @@ void oc_render_json_end(struct oc_json_writer *w)
   oc_json_end_object(w);
 }
 
-static const char *dtype(uint32_t d)
+const char *oc_render_dtype(uint32_t d)
 {
   return oc_dtype_name(d < OC_DT_COUNT ? (enum oc_dtype)d : OC_DT_UNDEFINED);
 }
 
+struct view {
+  const Omcc__V1__Report *r;
+  const struct oc_places *places;
+  bool chains;
+};
+
+static void chain(struct oc_json_writer *w, const struct view *v,
+                  const Omcc__V1__Tensor *t)
+{
+  struct oc_buf text;
+
+  oc_buf_init(&text, 1 << 20);
+  oc_json_begin_array(w, "reasons");
+  for (size_t i = 0; i < t->n_reasons; i++) {
+    const Omcc__V1__Reason *m = t->reasons[i];
+
+    oc_json_begin_object(w, NULL);
+    oc_json_put_string(w, "rule", m->rule);
+    place(w, NULL, 0, v->places, m->flag, m->entry);
+    oc_buf_reset(&text);
+    if (!oc_render_sentence(v->r, m, v->places, &text))
+      oc_json_put_string(w, "text", oc_buf_str(&text));
+    oc_json_end_object(w);
+  }
+  oc_json_end_array(w);
+  oc_buf_clear(&text);
+}
+
+static void next_steps(struct oc_json_writer *w, const Omcc__V1__Op *op)
+{
+  struct oc_buf text;
+
+  oc_buf_init(&text, 1 << 20);
+  oc_json_begin_array(w, "next");
+  if (oc_render_is_compute(op) && !oc_render_next_keep(op, &text))
+    oc_json_put_string(w, NULL, oc_buf_str(&text));
+  oc_buf_reset(&text);
+  if (oc_render_is_compute(op) && !oc_render_next_customize(op, &text))
+    oc_json_put_string(w, NULL, oc_buf_str(&text));
+  oc_json_end_array(w);
+  oc_buf_clear(&text);
+}
+
 static void tensors(struct oc_json_writer *w, const char *key, Omcc__V1__Tensor **list,
-                    size_t n)
+                    size_t n, const struct view *v)
 {
   oc_json_begin_array(w, key);
   for (size_t i = 0; i < n; i++) {
     oc_json_begin_object(w, NULL);
     oc_json_put_string(w, "name", list[i]->name);
-    oc_json_put_string(w, "orig", dtype(list[i]->orig));
-    oc_json_put_string(w, "got", dtype(list[i]->got));
+    oc_json_put_string(w, "orig", oc_render_dtype(list[i]->orig));
+    oc_json_put_string(w, "got", oc_render_dtype(list[i]->got));
+    if (v->chains) {
+      oc_json_put_string(w, "want", oc_render_dtype(list[i]->want));
+      chain(w, v, list[i]);
+    }
     if (list[i]->unknown_rank) {
       oc_json_put_null(w, "dims");
     } else {
@@ -122,8 +169,7 @@ static void reason(struct oc_json_writer *w, const Omcc__V1__Report *r,
   oc_buf_clear(&text);
 }
 
-static void ops(struct oc_json_writer *w, const Omcc__V1__Report *r,
-                const struct oc_places *places)
+static void ops(struct oc_json_writer *w, const Omcc__V1__Report *r, const struct view *v)
 {
   oc_json_begin_array(w, "ops");
   for (size_t i = 0; i < r->n_ops; i++) {
@@ -136,9 +182,11 @@ static void ops(struct oc_json_writer *w, const Omcc__V1__Report *r,
     oc_json_put_string(w, "engine", op->engine);
     oc_json_put_bool(w, "kept", op->kept);
     oc_json_put_string(w, "sure", op->sure);
-    tensors(w, "inputs", op->inputs, op->n_inputs);
-    tensors(w, "outputs", op->outputs, op->n_outputs);
-    reason(w, r, op->reason, places);
+    tensors(w, "inputs", op->inputs, op->n_inputs, v);
+    tensors(w, "outputs", op->outputs, op->n_outputs, v);
+    reason(w, v->r, op->reason, v->places);
+    if (v->chains)
+      next_steps(w, op);
     oc_json_begin_array(w, "origin_names");
     for (size_t k = 0; k < op->n_origin_names; k++)
       oc_json_put_string(w, NULL, op->origin_names[k]);
@@ -148,8 +196,8 @@ static void ops(struct oc_json_writer *w, const Omcc__V1__Report *r,
   oc_json_end_array(w);
 }
 
-static void lists(struct oc_json_writer *w, const Omcc__V1__Report *r,
-                  const struct oc_places *places)
+void oc_render_json_lists(struct oc_json_writer *w, const Omcc__V1__Report *r,
+                          const struct oc_places *places)
 {
   oc_json_begin_array(w, "lists");
   for (size_t i = 0; i < r->n_lists; i++) {
@@ -161,14 +209,21 @@ static void lists(struct oc_json_writer *w, const Omcc__V1__Report *r,
     oc_json_put_string(w, "text", e->text);
     oc_json_put_string(w, "state", e->state);
     oc_json_put_u64(w, "ops", e->ops);
+    oc_json_put_u64(w, "kept", e->kept);
+    oc_json_put_i64(w, "casts_added", e->casts_added);
+    oc_json_put_i64(w, "bytes_added", e->bytes_added);
+    oc_json_put_u64(w, "moved", e->moved);
     oc_json_end_object(w);
   }
   oc_json_end_array(w);
 }
 
 void oc_render_json_report(struct oc_json_writer *w, const Omcc__V1__Report *r,
+                           const Omcc__V1__Report *shown, bool chains,
                            const struct oc_places *places)
 {
+  struct view v = { r, places, chains };
+
   oc_json_begin_object(w, "mode");
   oc_json_put_string(w, "value", r->mode);
   oc_json_put_bool(w, "given", r->mode_given);
@@ -179,11 +234,12 @@ void oc_render_json_report(struct oc_json_writer *w, const Omcc__V1__Report *r,
   oc_json_put_string(w, "source", r->table_source);
   oc_json_end_object(w);
   oc_json_put_bool(w, "resolved", r->resolved);
-  ops(w, r, places);
-  lists(w, r, places);
+  ops(w, shown, &v);
+  oc_render_json_lists(w, r, places);
   oc_json_begin_object(w, "casts");
   oc_json_put_u64(w, "added", r->casts_added);
   oc_json_put_u64(w, "removed", r->casts_removed);
   oc_json_end_object(w);
+  oc_render_json_totals(w, r);
   text_or_null(w, "input_shape_hint", r->input_shape_hint);
 }

@@ -6,13 +6,9 @@
 #include "base/str.h"
 #include "render/render_internal.h"
 
-struct rule {
-  const char *name, *text;
-};
-
 /* {mode} is the effective mode with "(default)" when nobody gave it, {line} the list
  * line. */
-static const struct rule rules[] = {
+static const struct oc_render_rule rules[] = {
   { "graph-op", "not computed: keeps the model's dtype" },
   { "input-option", "--input_fp16_nodes" },
   { "output-option", "--output_type" },
@@ -31,20 +27,20 @@ static const struct rule rules[] = {
   { "mixlist", "{line}" },
   { "cube", "matrix op: float16 first" },
   { "cube-fp16-in", "matrix op: float16 in, float32 out" },
-  { "promote", "inputs promoted to {wanted}" },
-  { "own-dtype", "own dtype {wanted}" },
+  { "promote", "inputs promoted to {dtype}" },
+  { "own-dtype", "own dtype {dtype}" },
   { "follow", "follows '{subject}'" },
   { "follow-through-cast", "follows '{subject}' through a Cast" },
-  { "hif8-list", "first of the preference list: {wanted}" },
-  { "match", "the table has {wanted}" },
-  { "raised", "no {wanted} in the table: raised to float32" },
-  { "lowered", "no {wanted} in the table: lowered" },
+  { "hif8-list", "first of the preference list: {dtype}" },
+  { "match", "the table has {dtype}" },
+  { "raised", "not in the table: raised to {dtype}" },
+  { "lowered", "not in the table: lowered to {dtype}" },
   { "no-match", "no column fits: other tensors decide" },
   { "emptied", "no column left" },
   { "column", "column {column} of the table" },
   { "format", "a format decided between columns" },
   { "only-dtype", "the table has only this dtype" },
-  { "aicore-refused", "the AI Core does not take {wanted}" },
+  { "aicore-refused", "the AI Core does not take {dtype}" },
   { "aicpu", "AI CPU, with the model's dtype" },
   { "no-engine", "no engine takes it" },
   { "not-in-table", "not in the chip's table" },
@@ -112,15 +108,16 @@ static int argument(const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
   return 0;
 }
 
-int oc_render_reason(const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
-                     const struct oc_places *places, struct oc_buf *out)
+int oc_render_rule(const struct oc_render_rule *table, size_t n,
+                   const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
+                   const struct oc_places *places, struct oc_buf *out)
 {
   const char *p = NULL;
   int rc = 0;
 
-  for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-    if (!strcmp(rules[i].name, reason->rule))
-      p = rules[i].text;
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(table[i].name, reason->rule))
+      p = table[i].text;
   if (!p)
     return oc_render_plain(reason->rule, out);
   while (*p && !rc) {
@@ -135,4 +132,10 @@ int oc_render_reason(const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
     p = end + 1;
   }
   return rc;
+}
+
+int oc_render_reason(const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
+                     const struct oc_places *places, struct oc_buf *out)
+{
+  return oc_render_rule(rules, sizeof(rules) / sizeof(rules[0]), r, reason, places, out);
 }

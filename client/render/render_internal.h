@@ -21,6 +21,40 @@ const char *oc_render_entry_text(const Omcc__V1__Report *r, const char *flag,
 int oc_render_place(const struct oc_places *places, const char *flag, uint32_t entry,
                     struct oc_buf *out);
 
+/* A template per rule; {mode}, {line} and the reason's arguments are filled in. A rule
+ * that `table` does not have is shown by its name. */
+struct oc_render_rule {
+  const char *name, *text;
+};
+int oc_render_rule(const struct oc_render_rule *table, size_t n,
+                   const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
+                   const struct oc_places *places, struct oc_buf *out);
+/* A dtype as JSON spells it; "undefined" for numbers out of range. */
+const char *oc_render_dtype(uint32_t d);
+/* The rule's own sentence, longer than oc_render_reason's phrase. */
+int oc_render_sentence(const Omcc__V1__Report *r, const Omcc__V1__Reason *reason,
+                       const struct oc_places *places, struct oc_buf *out);
+
+/* How often each word occurs among the computed ops, the most frequent first. */
+#define OC_RENDER_MOST_COUNTS 64
+struct oc_render_count {
+  const char *name;
+  unsigned n;
+};
+struct oc_render_counts {
+  struct oc_render_count items[OC_RENDER_MOST_COUNTS];
+  size_t n;
+};
+enum oc_render_by {
+  OC_RENDER_BY_DTYPE,
+  OC_RENDER_BY_RULE,
+  OC_RENDER_BY_ENGINE,
+  OC_RENDER_BY_SURE
+};
+void oc_render_count(const Omcc__V1__Report *r, enum oc_render_by by,
+                     struct oc_render_counts *ret);
+void oc_render_json_totals(struct oc_json_writer *w, const Omcc__V1__Report *r);
+
 /* Drops the last `n` bytes. */
 static inline void oc_render_cut(struct oc_buf *out, size_t n)
 {

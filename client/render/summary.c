@@ -93,6 +93,20 @@ int oc_render_headline(const Omcc__V1__Report *r, struct oc_buf *out)
   return rc;
 }
 
+/* "  (keeps 3, +2 casts, +1.2 MB, 1 off the AI Core)" */
+static int costs(const Omcc__V1__ListEntry *e, struct oc_buf *out)
+{
+  int64_t bytes = e->bytes_added;
+  int rc = oc_buf_printf(out, "  (decides %u, %+d cast%s, %s", e->kept, e->casts_added,
+                         e->casts_added == 1 ? "" : "s", bytes < 0 ? "-" : "+");
+
+  if (!rc)
+    rc = oc_render_size((uint64_t)(bytes < 0 ? -bytes : bytes), out);
+  if (!rc && e->moved)
+    rc = oc_buf_printf(out, ", %u off the AI Core", e->moved);
+  return rc ? rc : oc_buf_putc(out, ')');
+}
+
 static int list_row(const Omcc__V1__ListEntry *e, const struct oc_style *style,
                     size_t width, struct oc_buf *out)
 {
@@ -112,6 +126,8 @@ static int list_row(const Omcc__V1__ListEntry *e, const struct oc_style *style,
                        e->ops == 1 ? " " : "s");
   if (!rc)
     rc = oc_render_plain(e->text, out);
+  if (!rc && strcmp(e->state, "used") == 0)
+    rc = costs(e, out);
   oc_buf_clear(&place);
   return rc ? rc : oc_buf_putc(out, '\n');
 }

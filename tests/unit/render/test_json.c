@@ -91,7 +91,9 @@ START_TEST(explain)
   f->entry = 2;
   oc_json_writer_init(&w, &out, _i == 0);
   oc_render_json_begin(&w, "omcc.explain/1", 2, "request", "no", &fs, &sample_places);
-  oc_render_json_report(&w, sample_report(&arena), &sample_places);
+  const Omcc__V1__Report *r = sample_report(&arena);
+
+  oc_render_json_report(&w, r, r, false, &sample_places);
   oc_render_json_end(&w);
   ck_assert_msg(!oc_json_parse(oc_buf_str(&out), out.len, 0, &arena, &root, &err), "%s",
                 err.msg);
