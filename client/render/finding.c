@@ -2,6 +2,9 @@
  *
  *   warning: keep.cfg:3: no op is named '/b0/conv/Con' [keep-unmatched]
  *     fix: /b0/conv/Conv
+ *
+ * In Chinese where the reader wants it and the register has it; severities and ids stay,
+ * since scripts look for them.
  */
 #include "base/str.h"
 #include "render/render_internal.h"
@@ -76,14 +79,14 @@ static int sentence(const char *tmpl, const struct oc_finding *f, struct oc_buf 
 }
 
 /* A fix that only holds arguments may come out empty. */
-static int fix(const struct oc_finding *f, struct oc_buf *out)
+static int fix(const char *tmpl, const struct oc_finding *f, struct oc_buf *out)
 {
   size_t before;
   int rc = oc_buf_puts(out, "\n  fix: ");
 
   before = out->len;
   if (!rc)
-    rc = sentence(oc_finding_info(f->id)->fix, f, out);
+    rc = sentence(tmpl, f, out);
   if (!rc && out->len == before)
     oc_render_cut(out, sizeof("\n  fix: ") - 1);
   return rc;
@@ -93,18 +96,20 @@ int oc_render_finding(const struct oc_finding *f, const struct oc_style *style,
                       struct oc_buf *out)
 {
   const struct oc_finding_info *info = oc_finding_info(f->id);
+  const char *text = style->zh && *info->text_zh ? info->text_zh : info->text;
+  const char *advice = style->zh && *info->fix_zh ? info->fix_zh : info->fix;
   int rc = severity(f, style->color, out);
 
   if (!rc)
     rc = place(f, style, out);
   if (!rc)
-    rc = sentence(info->text, f, out);
+    rc = sentence(text, f, out);
   if (!rc && *info->vendor_code)
     rc = oc_buf_printf(out, " (%s)", info->vendor_code);
   if (!rc)
     rc = oc_buf_printf(out, " [%s]", info->id);
   if (!rc && *info->fix)
-    rc = fix(f, out);
+    rc = fix(advice, f, out);
   return rc ? rc : oc_buf_putc(out, '\n');
 }
 

@@ -32,6 +32,7 @@ struct oc_finding_info {
   const char *vendor_code; /* "E10056", "" when the vendor has none */
   const char *text;
   const char *fix; /* "" when there is none to give */
+  const char *text_zh, *fix_zh; /* the same in Chinese, "" when nobody wrote it */
 };
 
 struct oc_finding_arg {

@@ -4,7 +4,7 @@
   check_findings.py SOURCE_DIR FINDINGS_GEN
 
 Every id must be raised by the program and expected by name in some test; docs/findings.md must
-be what the register gives; the generator must refuse what is wrong in a register.
+be what the register gives, in both languages; the generator must refuse what is wrong in a register.
 """
 import pathlib
 import re
@@ -37,6 +37,35 @@ def words(of):
     return {w for t in of.values() for w in re.findall(r"[A-Za-z0-9_-]+", t)}
 
 
+def fields(block):
+    """The quoted fields of one entry."""
+    return dict(re.findall(r'^  ([a-z_]+): "((?:[^"\\\\]|\\\\.)*)"', block, re.MULTILINE))
+
+
+def names(text):
+    return set(re.findall(r"\{([a-z_0-9]+)\}", text))
+
+
+def chinese(register):
+    """Every text and fix has its Chinese twin, which speaks of the same arguments."""
+    found = []
+    for block in re.split(r"^(?=- id: )", register, flags=re.MULTILINE)[1:]:
+        name, f = re.match(r"- id: (\S+)", block).group(1), fields(block)
+        for key in ("text", "fix"):
+            ours, theirs = f.get(key, ""), f.get(key + "_zh", "")
+            if bool(ours) != bool(theirs):
+                found.append("'%s': %s and %s_zh must both be there" % (name, key, key))
+            elif names(ours) != names(theirs):
+                found.append("'%s': %s and %s_zh have different arguments: %s" % (
+                    name, key, key, ", ".join(sorted(names(ours) ^ names(theirs)))))
+            # A Chinese text that is only arguments and commands may have no Chinese character.
+            elif key == "text" and not re.search("[\u4e00-\u9fff]", theirs):
+                found.append("'%s': text_zh is not Chinese" % name)
+            elif theirs.endswith(("。", ".")):
+                found.append("'%s': %s_zh ends with a full stop" % (name, key))
+    return found
+
+
 def main():
     source, generator = pathlib.Path(sys.argv[1]), sys.argv[2]
     register = (source / "schema/findings.yaml").read_text()
@@ -46,7 +75,7 @@ def main():
         program |= words(texts(source / folder, {".c", ".h"}))
     tests = words({p: t for p, t in texts(source / "tests", {".c", ".py", ".sh", ".mjs", ".yaml"}).items()
                    if p.name != "check_findings.py"})
-    complaints = []
+    complaints = chinese(register)
     for name in ids:
         constant = "OC_FINDING_" + name.upper().replace("-", "_")
         if not program & {constant, name}:

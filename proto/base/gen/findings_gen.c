@@ -11,10 +11,21 @@
 #include <string.h>
 #include <yaml.h>
 
-enum field { F_ID, F_SEVERITY, F_CODE, F_TEXT, F_FIX, F_EXAMPLE, N_FIELDS };
+enum field {
+  F_ID,
+  F_SEVERITY,
+  F_CODE,
+  F_TEXT,
+  F_TEXT_ZH,
+  F_FIX,
+  F_FIX_ZH,
+  F_EXAMPLE,
+  N_FIELDS
+};
 
-static const char *const field_names[N_FIELDS] = { "id",   "severity", "code",
-                                                   "text", "fix",      "example" };
+static const char *const field_names[N_FIELDS] = { "id",     "severity", "code",
+                                                   "text",   "text_zh",  "fix",
+                                                   "fix_zh", "example" };
 
 struct entry {
   const char *fields[N_FIELDS]; /* owned by the YAML document; "" when absent */
@@ -187,7 +198,7 @@ static void write_ids(const struct reg *r, FILE *f)
 
 static void write_table(const struct reg *r, FILE *f)
 {
-  static const enum field texts[] = { F_CODE, F_TEXT, F_FIX };
+  static const enum field texts[] = { F_CODE, F_TEXT, F_FIX, F_TEXT_ZH, F_FIX_ZH };
 
   fputs("/* Made from schema/findings.yaml. */\n#include \"base/finding_internal.h\"\n\n"
         "const struct oc_finding_info oc_finding_table[] = {\n",
@@ -224,6 +235,10 @@ static void write_page(const struct reg *r, FILE *f)
     fprintf(f, "\n\n> %s\n", v[F_EXAMPLE]);
     if (v[F_FIX][0])
       fprintf(f, "\nFix: %s\n", v[F_FIX]);
+    if (v[F_TEXT_ZH][0])
+      fprintf(f, "\n> %s\n", v[F_TEXT_ZH]);
+    if (v[F_FIX_ZH][0])
+      fprintf(f, "\n处理：%s\n", v[F_FIX_ZH]);
   }
 }
 
