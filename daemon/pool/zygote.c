@@ -243,7 +243,9 @@ int zygote_start(struct oc_pool *p, struct oc_error *err)
     p->link_up = true;
     r = send_setup(p, err);
   }
-  if (r) /* its end is noticed like any other */
+  if (r) { /* its end is noticed like any other */
+    oc_log_event(p->o.log, OC_LOG_ERROR, "zygote_not_set_up", 0, err->msg);
     process_kill(&p->zygote, SIGKILL);
+  }
   return 0;
 }

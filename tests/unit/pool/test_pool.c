@@ -15,6 +15,7 @@
 static uv_loop_t loop;
 static uv_timer_t give_up;
 static struct oc_pool *pool;
+static struct oc_pool_table tables; /* the pool borrows it for its life */
 static struct oc_log log_ = { .fd = -1 };
 static char jobs_dir[] = "/tmp/omcc-test-pool-XXXXXX";
 
@@ -119,24 +120,23 @@ static int memfd_of(const char *text)
 static void open_with(const char *table)
 {
   char path[4096];
-  struct oc_pool_table t = { table, memfd_of("x") };
   struct oc_pool_options o = { .loop = &loop,
                                .log = &log_,
                                .events = &events,
                                .runner_path = path,
                                .jobs_dir = jobs_dir,
-                               .tables = &t,
+                               .tables = &tables,
                                .n_tables = 1,
                                .ahead = 2,
                                .nofile = { 256, 256 } };
   struct oc_error err = { 0 };
 
+  tables = (struct oc_pool_table){ table, memfd_of("x") };
   snprintf(path, sizeof(path), "%s/bin/fake-worker", getenv("OMCC_BINARY_DIR"));
   o.worker_fd = open(path, O_RDONLY | O_CLOEXEC);
   ck_assert_int_ge(o.worker_fd, 0);
   ck_assert_msg(!oc_pool_open(&o, &pool, &err), "%s", err.msg);
   close(o.worker_fd);
-  close(t.fd);
 }
 
 static void setup(void)
@@ -165,6 +165,7 @@ static void teardown(void)
   uv_run(&loop, UV_RUN_DEFAULT);
   ck_assert(closed);
   ck_assert_int_eq(uv_loop_close(&loop), 0);
+  close(tables.fd);
   oc_pool_clear_jobs(jobs_dir);
   ck_assert_int_ne(access(jobs_dir, F_OK), 0);
 }
