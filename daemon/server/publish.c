@@ -34,6 +34,7 @@ struct part {
 
 struct gather {
   struct task task;
+  bool tool_changed;             /* the toolkit is not the one of the key any more */
   uint64_t expected;             /* size the worker announced, 0: unknown */
   bool is_om;                    /* must begin with the format's magic */
   struct oc_cache_member object; /* of the store, when that is what is published */
@@ -144,6 +145,8 @@ static void run_gather(struct task *t)
 
   for (size_t i = 0; i < g->n && !t->code; i++)
     t->code = prepare(g, &g->parts[i], &t->err);
+  g->tool_changed = oc_streq(t->order->backend, "atc") && !t->order->uncached &&
+                    !tool_look_again(t->order);
 }
 
 /* ---------------------------------------------------------------- on the loop */
@@ -197,6 +200,11 @@ static void decide_storing(struct order *o)
   o->stored_reason = o->uncached;
   if (o->uncached)
     return;
+  if (o->tool_changed) {
+    o->stored_reason = "the toolkit changed while it compiled";
+    order_log(o, OC_LOG_WARNING, "toolkit_changed", o->stored_reason);
+    return;
+  }
   if (order_inputs_unchanged(o, &changed)) {
     o->stored = "pending";
     o->stored_reason = "";
@@ -223,6 +231,7 @@ static void gather_done(struct task *t)
     ok = false;
     oc_error_set(&t->err, OC_E_NOMEM, "no memory for the result");
   }
+  o->tool_changed = g->tool_changed;
   if (ok) {
     decide_storing(o);
   } else {

@@ -178,9 +178,17 @@ static void step(struct order *o)
     ask_client(o);
   if (!o->forgotten && o->worker_waits && o->external_here)
     reading_feed_worker(o);
-  if (!o->forgotten && !o->keyed && o->external_known && o->external_here &&
-      all_digested(o->files, o->n_files) && all_digested(o->external, o->n_external))
+  if (!o->forgotten && !o->keyed && !o->tool_looking && o->external_known &&
+      o->external_here && all_digested(o->files, o->n_files) &&
+      all_digested(o->external, o->n_external))
     lookup_start(o);
+}
+
+void reading_step(struct order *o)
+{
+  order_hold(o);
+  step(o);
+  order_drop(o);
 }
 
 /* An explanation needs no key: a worker may begin at once. */
@@ -204,6 +212,10 @@ void reading_start(struct order *o)
     start_explain(o);
     order_drop(o);
     return;
+  }
+  if (oc_streq(o->backend, "atc") && tool_look_start(o)) {
+    order_set_failure(o, OC_STATUS_DAEMON, "the daemon is short of memory");
+    oc_flow_give_up(o->srv->flow, server_now_ns(), o->job, OC_FAIL_INTERNAL);
   }
   for (size_t i = 0; i < o->n_files && !o->forgotten; i++) {
     start_digest(o, &o->files[i]);

@@ -80,7 +80,7 @@ static int send_run(struct order *o, struct oc_arena *arena, struct oc_error *er
     files[i] = *file_for_tool(o, &o->files[i]);
   run.job = o->job;
   run.toolkit = (char *)s->backends.toolkit.dir;
-  run.flags = work_flags(o, arena, &run.n_flags);
+  run.flags = work_vendor_flags(o, arena, &run.n_flags);
   run.files = files ? work_files(files, o->n_files, arena, fds, &n_fds) : NULL;
   run.n_files = o->n_files;
   run.env = run_environment(s, arena, &run.n_env);
@@ -251,7 +251,9 @@ static void on_done(struct order *o, const Omcc__V1__RunDone *m, struct oc_frame
   o->tool_exit = m->exit_status;
   o->peak_rss_bytes = m->peak_rss_bytes;
   o->compile_ms = m->elapsed_ms;
-  o->toolkit = s->backends.toolkit.version;
+  o->toolkit = oc_arena_strdup(&o->arena, s->backends.toolkit.version);
+  if (!o->toolkit)
+    o->toolkit = "";
   server_stop_point(s, o, "after-run");
   if (!*m->error && !m->signal && !m->exit_status && has_artifact(o)) {
     if (!verify_start(o))

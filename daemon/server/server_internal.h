@@ -132,6 +132,9 @@ struct order {
   const char *backend; /* resolved: "atc" or "builtin" */
   const char *stop_at;
   bool strict_lists, stopped_once, cached_only;
+  bool tool_looking;                  /* the toolkit is being looked at */
+  bool tool_changed;                  /* since the key was made */
+  uint8_t tool_sha256[OC_SHA256_LEN]; /* identity of the toolkit in the key */
   bool names_only; /* `omcc ops`: an explanation that needs no target */
   struct input *files, *external;
   size_t n_files, n_external;
@@ -350,6 +353,14 @@ int reading_files(struct order *o, const Omcc__V1__Files *m, struct oc_frame *f,
 /* External files to a worker that waits for them. */
 void reading_feed_worker(struct order *o);
 
+/* Something more is known: does what has become possible. */
+void reading_step(struct order *o);
+
+/* ---- tool_look.c: what is installed now */
+int tool_look_start(struct order *o);
+/* Still the toolkit of the key? From any thread. */
+bool tool_look_again(const struct order *o);
+
 /* ---- lookup.c: the key, and what the cache says */
 void lookup_start(struct order *o);
 /* Has no key, for this reason; goes on without. */
@@ -400,6 +411,8 @@ void work_on_message(void *ctx, uint64_t job, const Omcc__V1__FromWorker *m,
 void work_on_death(void *ctx, uint64_t job, const struct oc_death *how);
 /* Pieces of Plan and Run in an arena, NULL without memory; descriptors are appended. */
 Omcc__V1__Flag **work_flags(const struct order *o, struct oc_arena *arena, size_t *ret_n);
+Omcc__V1__Flag **work_vendor_flags(const struct order *o, struct oc_arena *arena,
+                                   size_t *ret_n); /* without flags of ours */
 Omcc__V1__File **work_files(const struct input *inputs, size_t n, struct oc_arena *arena,
                             int *fds, size_t *n_fds);
 /* One frame's worth of external files from `*at` on. */

@@ -117,7 +117,7 @@ void why_missed(struct order *o, struct request *r, const struct oc_key_parts *p
     return;
   if (!nearest(s, parts, o->model, o->options, NULL, &o->arena, r->nearest, &d, &n)) {
     why_add_reason(r, "nothing like it is stored");
-    oc_counter_add(&s->count, OC_COUNT_MISSED_NEW, 1);
+    oc_counter_add(&s->count, OC_COUNT_MISSED_NEW, o->want == WANT_COMPILE);
     return;
   }
   r->has_nearest = true;
@@ -132,7 +132,8 @@ void why_missed(struct order *o, struct request *r, const struct oc_key_parts *p
   }
   if (!n)
     why_add_reason(r, "its entry was dropped");
-  oc_counter_add(&s->count, n ? counter_of(&d[0]) : OC_COUNT_MISSED_DROPPED, 1);
+  oc_counter_add(&s->count, n ? counter_of(&d[0]) : OC_COUNT_MISSED_DROPPED,
+                 o->want == WANT_COMPILE);
 }
 
 /* ---------------------------------------------------------------- the last requests */
