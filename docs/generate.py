@@ -96,7 +96,7 @@ def man_daemon():
                    "".join(key_roff(row) for row in rows("config.yaml")))
 
 
-VERBS = ["compile", "explain", "status", "cache", "inspect", "daemon", "help", "version"]
+VERBS = ["compile", "explain", "status", "cache", "inspect", "ops", "lint-lists", "daemon", "help", "version"]
 SUB = {"cache": ["stats", "list", "has"], "daemon": ["start", "stop", "run"],
        "help": ["flags", "findings", "status"]}
 

@@ -34,7 +34,9 @@ class Explain(Case):
         for other in ("/b0/conv/Conv", "/b1/conv/Conv"):
             self.assertEqual(self.out(self.op(value, other)), ["float16"])
         self.assertEqual(value["data"]["lists"], [{"flag": "keep_dtype", "file": "keep.cfg", "line": 1,
-                                                   "text": "/b0/act/Relu", "state": "used", "ops": 1}])
+                                                   "text": "/b0/act/Relu", "state": "used", "ops": 1,
+                                                   "kept": 1, "casts_added": 2, "bytes_added": 1024,
+                                                   "moved": 0}])
         self.assertGreater(value["data"]["casts"]["added"], 0)
 
     def test_bfloat16_sign_raised(self):

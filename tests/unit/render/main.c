@@ -11,6 +11,7 @@ int main(void)
 
   suite_add_tcase(s, text_cases());
   suite_add_tcase(s, json_cases());
+  suite_add_tcase(s, explain_cases());
   r = srunner_create(s);
   srunner_run_all(r, CK_NORMAL);
   failed = srunner_ntests_failed(r);

@@ -92,6 +92,10 @@ const Omcc__V1__Report *sample_report(struct oc_arena *a)
     r->ops[r->n_ops] = op(a, &made[r->n_ops]);
   r->lists = OC_NEW_N(a, Omcc__V1__ListEntry *, 2);
   r->lists[r->n_lists++] = entry(a, 1, "OpType::Relu", "used", 1);
+  r->lists[0]->kept = 1;
+  r->lists[0]->casts_added = 2;
+  r->lists[0]->bytes_added = -1024;
+  r->lists[0]->moved = 1;
   r->lists[r->n_lists++] = entry(a, 2, "/b0/conv/Con", "unmatched", 0);
   return r;
 }

@@ -8,6 +8,7 @@
 
 TCase *text_cases(void);
 TCase *json_cases(void);
+TCase *explain_cases(void);
 
 /* Two inputs, a lowered Conv2D, a kept Relu, a Sign on AI CPU; a list of two entries. */
 const Omcc__V1__Report *sample_report(struct oc_arena *arena);

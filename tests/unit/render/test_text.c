@@ -33,7 +33,7 @@ START_TEST(table)
       "/b0/conv/Conv                 Conv2D  f32   f16   f16   mode fp16 (default)\n"
       "/b0/act/Relu                  Relu    f32   f32   f32   keep.cfg:1 OpType::Relu\n"
       "/a/very/long/name/that/do...  Sign    f32   f32   f32   AI CPU, with the "
-         "mode...\n");
+      "mode...\n");
   for (const char *p = oc_buf_str(&out); *p; p = strchr(p, '\n') + 1)
     ck_assert_uint_le(strcspn(p, "\n"), 80);
 }
@@ -57,7 +57,9 @@ START_TEST(lists)
 
   ck_assert_int_eq(oc_render_lists(sample_report(&arena), &style, &out), 0);
   expect("list lines:\n"
-         "  keep.cfg:1      used          1 op   OpType::Relu\n"
+         "  keep.cfg:1      used          1 op   OpType::Relu  (decides 1, +2 casts, "
+         "-1.0 KB, "
+         "1 off the AI Core)\n"
          "  keep.cfg:3      unmatched     0 ops  /b0/conv/Con\n");
 }
 END_TEST
