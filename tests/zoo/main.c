@@ -25,7 +25,8 @@ static const struct zoo_kind tf_kinds[] = {
 };
 
 static const struct zoo_kind *const all_kinds[] = { large_kinds, zoo_one_op_kinds,
-                                                    zoo_graph_kinds, zoo_broken_kinds };
+                                                    zoo_graph_kinds, zoo_broken_kinds,
+                                                    zoo_hazard_kinds };
 
 enum option_id {
   LAYERS = 256,

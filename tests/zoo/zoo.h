@@ -153,5 +153,6 @@ struct zoo_kind {
 extern const struct zoo_kind zoo_one_op_kinds[];
 extern const struct zoo_kind zoo_graph_kinds[];
 extern const struct zoo_kind zoo_broken_kinds[];
+extern const struct zoo_kind zoo_hazard_kinds[];
 
 #endif
