@@ -17,6 +17,7 @@ struct marking {
   struct oc_map names; /* text -> index of the first entry + 1, as a pointer value */
   struct oc_map types;
   uint32_t *next; /* per entry: next entry with the same key, 0 none */
+  bool *alone;    /* per type entry: it names ops that no name entry names */
 };
 
 static int index_entries(struct marking *k)
@@ -52,6 +53,28 @@ static void hit_all(struct marking *k, struct oc_op *op, uint32_t entry)
   }
 }
 
+static bool named(const struct marking *k, const struct oc_op *op)
+{
+  bool yes = oc_map_gets(&k->names, op->name) != NULL;
+
+  for (uint32_t i = 0; i < op->n_origin_names && !yes; i++)
+    yes = oc_map_gets(&k->names, op->origin_names[i]) != NULL;
+  return yes;
+}
+
+/* Behind marking: a name line has nothing to add where a type line, which is needed for
+ * other ops, names its op as well. */
+static void cover_op(struct marking *k, const struct oc_op *op)
+{
+  uint32_t by_name = (uint32_t)(uintptr_t)oc_map_gets(&k->names, op->name);
+  uint32_t by_type = (uint32_t)(uintptr_t)oc_map_gets(&k->types, op->type);
+
+  if (!by_type || !k->alone[by_type - 1])
+    return;
+  for (uint32_t e = by_name; e; e = k->next[e - 1])
+    k->m->covered[e - 1]++;
+}
+
 static void mark_op(struct marking *k, struct oc_op *op)
 {
   uint32_t by_name = (uint32_t)(uintptr_t)oc_map_gets(&k->names, op->name);
@@ -64,6 +87,8 @@ static void mark_op(struct marking *k, struct oc_op *op)
       hit_all(k, op, e);
   }
   hit_all(k, op, by_type);
+  if (by_type && !named(k, op))
+    k->alone[by_type - 1] = true;
   op->keep = op->keep || op->keep_entry;
 }
 
@@ -129,6 +154,9 @@ static int mark_graphs(struct marking *k, struct oc_graph *g, struct oc_arena *a
   for (uint32_t i = 0; i < n_graphs; i++)
     for (uint32_t o = 0; o < graphs[i]->n_ops; o++)
       mark_op(k, graphs[i]->ops[o]);
+  for (uint32_t i = 0; i < n_graphs; i++)
+    for (uint32_t o = 0; o < graphs[i]->n_ops; o++)
+      cover_op(k, graphs[i]->ops[o]);
   collect_missing(k, missing);
   if (!k->m->n_not_found)
     return 0;
@@ -145,15 +173,18 @@ int oc_precision_mark(struct oc_graph *g, const struct oc_keep_list *keep,
                       struct oc_keep_marks **ret)
 {
   struct oc_keep_marks *m = OC_NEW(a, struct oc_keep_marks);
-  struct marking k = { .keep = keep, .m = m, .next = OC_NEW_N(a, uint32_t, keep->n) };
+  struct marking k = { .keep = keep,
+                       .m = m,
+                       .next = OC_NEW_N(a, uint32_t, keep->n),
+                       .alone = OC_NEW_N(a, bool, keep->n) };
   int rc = OC_E_NOMEM;
 
-  if (m && k.next) {
+  if (m && k.next && k.alone) {
     m->n_entries = keep->n;
     m->hits = OC_NEW_N(a, uint32_t, keep->n);
-
+    m->covered = OC_NEW_N(a, uint32_t, keep->n);
     m->is_name = OC_NEW_N(a, bool, keep->n);
-    rc = m->hits && m->is_name ? index_entries(&k) : OC_E_NOMEM;
+    rc = m->hits && m->covered && m->is_name ? index_entries(&k) : OC_E_NOMEM;
   }
   if (!rc)
     rc = mark_graphs(&k, g, a, fs);

@@ -55,6 +55,7 @@ bool oc_mode_is_mix(enum oc_mode m); /* MIX_FP16, MIX_BF16, MIXED_HIF8 */
 struct oc_keep_marks {
   uint32_t n_entries;
   uint32_t *hits;       /* per entry: ops it names */
+  uint32_t *covered;    /* per name entry: of those, ops that a type entry names too */
   bool *is_name;        /* per entry: a comment line that turned out to be an op's name */
   bool failed;          /* E10003: a type that is not PascalCase and names nothing */
   uint32_t n_not_found; /* as the vendor counts: entries without a hit, in order */

@@ -134,13 +134,16 @@ static void keep_finding(struct oc_run *r, const struct oc_entry_result *e,
   }
 }
 
-static enum oc_entry_state keep_state(const struct oc_run *r, uint32_t hits,
+/* `covered`: a type line names every op that this name line names. */
+static enum oc_entry_state keep_state(const struct oc_run *r, uint32_t hits, bool covered,
                                       const struct tally *t)
 {
   if (!hits)
     return OC_ENTRY_UNMATCHED;
   if (r->mode == OC_MODE_ORIGIN)
     return OC_ENTRY_VOID;
+  if (covered)
+    return OC_ENTRY_REDUNDANT;
   if (t->changed)
     return OC_ENTRY_USED;
   if (!t->ops || t->custom == t->ops)
@@ -163,7 +166,7 @@ static void keep_entries(struct oc_run *r, const struct tally *tallies)
     struct oc_entry_result *e = add(r, "keep_dtype", i + 1, k->text);
     e->ops = m ? m->hits[i] : tallies[i].ops;
     e->changed = tallies[i].own;
-    e->state = keep_state(r, e->ops, &tallies[i]);
+    e->state = keep_state(r, e->ops, m && e->ops && m->covered[i] == e->ops, &tallies[i]);
     any = any || e->state == OC_ENTRY_VOID;
     keep_finding(r, e, &tallies[i]);
   }
