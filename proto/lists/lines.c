@@ -74,9 +74,10 @@ static int check_text(const char *flag, struct oc_lines copy, struct oc_findings
 int oc_lines_open(struct oc_lines *l, const char *flag, const void *bytes, size_t len,
                   unsigned flags, struct oc_findings *fs, bool *ret_bom)
 {
+  const char *begin = len > 0 ? bytes : ""; /* an empty file may have no bytes at all */
   char text[24];
 
-  *l = (struct oc_lines){ .p = bytes, .end = (const char *)bytes + len };
+  *l = (struct oc_lines){ .p = begin, .end = begin + len };
   *ret_bom = false;
   if (len > OC_MAX_LIST_BYTES) {
     snprintf(text, sizeof text, "%zu", len);

@@ -82,7 +82,8 @@ static void put_attributes(const struct oc_om_def *def, struct oc_json_writer *w
   oc_json_begin_object(w, "attributes");
   for (uint32_t i = 0; i < def->n_attrs; i++) {
     const struct oc_om_attr *a = &def->attrs[i];
-    if (is_dictionary(a->name) || a->name.len >= sizeof key || !oc_utf8_valid(a->name))
+    if (is_dictionary(a->name) || !a->name.len || a->name.len >= sizeof key ||
+        !oc_utf8_valid(a->name))
       continue;
     memcpy(key, a->name.p, a->name.len);
     key[a->name.len] = '\0';
