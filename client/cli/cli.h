@@ -82,6 +82,8 @@ int cli_run_job(struct cli *cli, enum omcc_want want, enum omcc_start start,
  * takes longer than everything else that a hit does. */
 void cli_read_report(struct cli_job *job, bool ops);
 void cli_close_job(struct cli_job *job);
+/* Writes what --dump_passes asks for; needs the report. What fails is a note. */
+void cli_write_dumps(struct cli_job *j);
 int cli_connect(struct cli *cli, enum omcc_start start, struct omcc **ret,
                 struct omcc_error *err);
 

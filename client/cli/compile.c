@@ -251,6 +251,7 @@ static int finish(struct cli_job *j)
   int status = j->result->status;
 
   cli_read_report(j, status || !is_hit(j->result) || j->cli->verbose);
+  cli_write_dumps(j);
   replay(j);
   if (status)
     return show_failure(j, status);

@@ -159,6 +159,7 @@ int verb_explain(struct cli *cli)
   status = cli_run_job(cli, OMCC_EXPLAIN, OMCC_START_IF_MISSING, SCHEMA, &j);
   if (!status) {
     cli_read_report(&j, true);
+    cli_write_dumps(&j);
     if (oc_flags_get(&cli->flags, "lock"))
       status = explain_lock(&j, oc_flags_get(&cli->flags, "lock"));
     else if (oc_flags_get(&cli->flags, "check_lock"))

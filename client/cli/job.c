@@ -87,7 +87,8 @@ static int submit(struct cli_job *j, enum omcc_want want, struct omcc_error *err
   for (size_t i = 0; flags && i < cli->flags.n; i++) {
     const struct oc_flag *f = &cli->flags.items[i];
 
-    if (!f->info || !f->info->ours)
+    /* Ours that concern the compile itself travel with it. */
+    if (!f->info || !f->info->ours || f->info->uncached)
       flags[r.n_flags++] = (struct omcc_flag){ f->name, f->value };
   }
   r.flags = flags;

@@ -36,6 +36,20 @@ Omcc__V1__Flag **work_flags(const struct order *o, struct oc_arena *arena, size_
   return flag_messages(&o->flags, arena);
 }
 
+/* A compiler of the vendor's does not know flags of ours. */
+Omcc__V1__Flag **work_vendor_flags(const struct order *o, struct oc_arena *arena,
+                                   size_t *ret_n)
+{
+  Omcc__V1__Flag **list = work_flags(o, arena, ret_n);
+  size_t n = 0;
+
+  for (size_t i = 0; list && i < o->flags.n; i++)
+    if (!o->flags.items[i].info || !o->flags.items[i].info->ours)
+      list[n++] = list[i];
+  *ret_n = n;
+  return list;
+}
+
 Omcc__V1__File **work_files(const struct input *inputs, size_t n, struct oc_arena *arena,
                             int *fds, size_t *n_fds)
 {

@@ -12,6 +12,7 @@
 #include "digest/digest.h"
 #include "graph/graph.h"
 #include "import/import.h"
+#include "om/om.h"
 #include "optable/optable.h"
 #include "precision/precision.h"
 
@@ -68,6 +69,17 @@ static void name_outputs(struct oc_job *job, struct oc_builtin_options *o)
   o->n_output_names = names->n;
 }
 
+/* Number of the record that holds such profiles. */
+static uint32_t profile_record(enum oc_profile_kind kind)
+{
+  switch (kind) {
+  case OC_PROFILE_BATCH: return OC_OM_BATCHES;
+  case OC_PROFILE_IMAGE: return OC_OM_IMAGES;
+  case OC_PROFILE_DIMS: return OC_OM_DIMS;
+  default: return 0;
+  }
+}
+
 int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
                    struct oc_error *err)
 {
@@ -87,6 +99,12 @@ int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
   options.arch_type = job->soc->arch_type;
   options.precision_mode = oc_mode_name(job->precision->mode.mode);
   name_outputs(job, &options);
+  options.profile_kind = profile_record(job->profiles.kind);
+  options.n_profiles = job->profiles.n;
+  options.profile_width = job->profiles.width;
+  options.profile_values = job->profiles.values;
+  options.profile_names = job->profiles.names;
+  options.n_profile_names = job->profiles.n_names;
   int r = oc_builtin_plan(job->graph, &options, &job->findings, &job->output, err);
   if (r < 0)
     return r;

@@ -16,6 +16,7 @@
 #include "optable/optable.h"
 #include "passes/passes.h"
 #include "precision/precision.h"
+#include "risk/risk.h"
 
 /* Values of --framework. */
 #define OC_FRAMEWORK_TENSORFLOW "3"
@@ -151,24 +152,48 @@ static const struct oc_soc *find_soc(struct oc_job *job)
   return NULL;
 }
 
+/* Profiles that a chip takes, by the vendor's option pages. */
+enum { PROFILES_MOST = 100, PROFILES_MOST_950 = 256 };
+
+static int read_profiles(struct oc_job *job)
+{
+  struct oc_profile_options o = {
+    .batch = oc_job_flag(job, "dynamic_batch_size", NULL),
+    .image = oc_job_flag(job, "dynamic_image_size", NULL),
+    .dims = oc_job_flag(job, "dynamic_dims", NULL),
+    .input_shape = oc_job_flag(job, "input_shape", NULL),
+    .input_format = oc_job_flag(job, "input_format", NULL),
+    .most = job->soc && oc_starts_with(job->soc->name, "Ascend950") ? PROFILES_MOST_950
+                                                                    : PROFILES_MOST,
+  };
+
+  return oc_profiles_read(job->graph, &o, &job->findings, &job->profiles);
+}
+
 /* Clean-up, inference, what inference makes possible, and inference of that. */
 static int prepare_graph(struct oc_job *job, struct oc_error *err)
 {
-  struct oc_pass_options passes = { .on = OC_PASSES_DEFAULT };
+  struct oc_pass_options passes;
   struct oc_infer_options options = { .input_shape =
                                           oc_job_flag(job, "input_shape", NULL) };
   struct oc_infer_result inferred = { 0 };
   const char *soc = job->soc ? job->soc->name : NULL;
   const struct oc_optable *tables = job->soc ? job->tables : NULL;
 
-  int r = oc_passes_run(job->graph, OC_STAGE_PARSED, tables, soc, &passes, NULL,
+  oc_job_passes(job, &passes);
+  oc_job_dump(job, "import", job->graph);
+  int r = oc_passes_run(job->graph, OC_STAGE_PARSED, tables, soc, &passes, &job->pass_log,
                         &job->findings, err);
   if (r >= 0)
     r = oc_infer(job->graph, &options, &job->findings, &inferred, err);
+  if (r >= 0)
+    r = read_profiles(job);
+  if (r >= 0)
+    oc_job_dump(job, "infer", job->graph);
   oc_stop_point(job->request->stop_at, "after-infer");
   job->shape_hint = inferred.input_shape_hint;
   if (r >= 0)
-    r = oc_passes_run(job->graph, OC_STAGE_INFERRED, tables, soc, &passes, NULL,
+    r = oc_passes_run(job->graph, OC_STAGE_INFERRED, tables, soc, &passes, &job->pass_log,
                       &job->findings, err);
   if (r > 0)
     r = oc_infer_again(job->graph, &inferred, err);
@@ -224,6 +249,14 @@ static int judge(struct oc_job *job, struct lists *l, struct oc_error *err)
   uint64_t start = oc_now_us();
   if (r == 0)
     r = resolve(job, l, &mode, err);
+  if (r == 0 && job->precision && job->precision->resolved)
+    r = oc_risk_analyse(job->graph,
+                        oc_streq(oc_job_flag(job, "risk", ""), "true")
+                            ? OC_RISK_ALL
+                            : OC_RISK_SMALL_CONSTANTS,
+                        &job->findings, NULL, err);
+  if (r >= 0)
+    oc_job_dump(job, "precision", job->graph);
   job->resolve_us = oc_now_us() - start;
   return r < 0 ? r : 1;
 }

@@ -168,6 +168,8 @@ static void fill_report(struct oc_job *job, Omcc__V1__Report *m)
   m->casts_added = p->casts_added;
   m->casts_removed = p->casts_removed;
   m->resolved = p->resolved && !oc_findings_have_errors(&job->findings);
+  m->dumps = job->dumps;
+  m->n_dumps = job->n_dumps;
   fill_ops(a, p, m);
   fill_lists(a, p, m);
   m->findings = oc_findings_to_messages(&job->findings, a, &m->n_findings);

@@ -15,7 +15,9 @@
 #include "base/error.h"
 #include "base/finding.h"
 #include "frame/frame.h"
+#include "infer/profiles.h"
 #include "messages/messages.h"
+#include "passes/passes.h"
 
 struct oc_optable;
 struct oc_graph;
@@ -63,6 +65,12 @@ struct oc_job {
   struct oc_builtin *output;             /* laid out artifact, NULL until prepared */
   bool building; /* Build has begun: failures are about the output */
   uint64_t import_us, infer_us, resolve_us, emit_us;
+  struct oc_profiles profiles; /* of a dynamic model */
+  struct oc_pass_log pass_log;
+  size_t n_notes_told;    /* of the log, in a dump already */
+  Omcc__V1__Dump **dumps; /* what --dump_passes asks for, in order */
+  size_t n_dumps;
+  size_t dumps_bytes;
 };
 
 /* Serves one job on `fd` and returns the exit status of the child. */
@@ -97,6 +105,13 @@ int oc_job_import(struct oc_job *job, struct oc_error *err);
  * that are no model (planning reports those). */
 int oc_job_needed(struct oc_job *job, const char *const **ret_names, size_t *ret_n,
                   struct oc_error *err);
+
+/* ---- dumps.c ---- */
+
+/* What the request says about passes; a name that no pass has is a finding. */
+void oc_job_passes(struct oc_job *job, struct oc_pass_options *ret);
+/* Keeps the graph as text for the report when the request asks for dumps. */
+void oc_job_dump(struct oc_job *job, const char *name, const struct oc_graph *graph);
 
 /* ---- report.c ---- */
 

@@ -241,6 +241,23 @@ int oc_om_read_inout(struct oc_str bytes, struct oc_arena *arena,
                      struct oc_om_io **ret_outputs, size_t *ret_n_outputs,
                      struct oc_error *err);
 
+/* Which sizes a dynamic model was made for. */
+enum { OC_OM_BATCHES = 2, OC_OM_IMAGES = 3, OC_OM_DIMS = 4 };
+
+struct oc_om_profiles {
+  uint32_t kind;     /* one of the above; 0: none */
+  uint32_t n, width; /* profiles, values of each */
+  const int64_t *values;
+  const char *const *names; /* inputs that they set, in order */
+  size_t n_names;
+};
+
+/* Appends the records behind those of oc_om_write_inout(). */
+int oc_om_write_profiles(struct oc_buf *out, const struct oc_om_profiles *p);
+/* `kind` 0 when there are none. OC_E_FORMAT, OC_E_NOMEM. */
+int oc_om_read_profiles(struct oc_str bytes, struct oc_arena *arena,
+                        struct oc_om_profiles *ret, struct oc_error *err);
+
 /* ---------------------------------------------------------------- tasks and kernels */
 
 struct oc_om_tasks {

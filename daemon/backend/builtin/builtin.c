@@ -28,6 +28,8 @@ int oc_builtin_plan(struct oc_graph *graph, const struct oc_builtin_options *opt
     .precision_mode = opt->precision_mode,
     .output_names = opt->output_names,
     .n_output_names = opt->n_output_names,
+    .profiles = { opt->profile_kind, opt->n_profiles, opt->profile_width,
+                  opt->profile_values, opt->profile_names, opt->n_profile_names },
     .hash = opt->hash_begin ? &b->hash : NULL,
     .release = opt->release,
     .release_ctx = opt->release_ctx,

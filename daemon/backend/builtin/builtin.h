@@ -25,6 +25,11 @@ struct oc_builtin_options {
   const char *cmdline;        /* recorded command line; NULL: a neutral one */
   const char *const *output_names; /* see emit.h */
   size_t n_output_names;
+  /* Profiles of a dynamic model, see emit.h; kind 0: none. */
+  uint32_t profile_kind, n_profiles, profile_width;
+  const int64_t *profile_values;
+  const char *const *profile_names;
+  size_t n_profile_names;
   /* A running digest for the plan key, see emit.h; all NULL: no plan key. */
   void (*hash_begin)(void *ctx);
   void (*hash_update)(void *ctx, const void *p, size_t len);

@@ -50,6 +50,14 @@ struct oc_emit_options {
   /* The model's own names of its outputs, in order; NULL: names of NetOutput's inputs. */
   const char *const *output_names;
   size_t n_output_names;
+  /* Sizes that the -1 dims may take: kind is 2 for batch sizes, 3 for image sizes, 4 for
+   * dims, 0 for none; `n` profiles of `width` values for the inputs `names`. */
+  struct oc_emit_profiles {
+    uint32_t kind, n, width;
+    const int64_t *values;
+    const char *const *names;
+    size_t n_names;
+  } profiles;
   const struct oc_emit_hash *hash; /* NULL: oc_emit_identity() is not available */
   /* Told of mapped bytes that are not needed for now (they may be read again later): the
    * owner of the mapping may let go of the memory. May be NULL. */

@@ -54,5 +54,11 @@ int emit_inout(struct oc_emit_plan *p, struct oc_error *err)
   if (!ok)
     return emit_no_memory(err);
   oc_buf_init(&p->inout, OC_MAX_MODEL_DEF);
-  return oc_om_write_inout(&p->inout, ins, n, outs, n_out) < 0 ? emit_no_memory(err) : 0;
+  const struct oc_emit_profiles *from = &p->opt.profiles;
+  const struct oc_om_profiles profiles = { from->kind,   from->n,     from->width,
+                                           from->values, from->names, from->n_names };
+  if (oc_om_write_inout(&p->inout, ins, n, outs, n_out) < 0 ||
+      (profiles.kind && oc_om_write_profiles(&p->inout, &profiles) < 0))
+    return emit_no_memory(err);
+  return 0;
 }

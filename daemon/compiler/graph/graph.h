@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/dtype.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -253,5 +254,9 @@ bool oc_value_int(const struct oc_value *v, size_t i, int64_t *ret);
 size_t oc_value_count(const struct oc_value *v);
 /* All elements as int64 in the arena; NULL when not integral or over 64 Ki elements. */
 const int64_t *oc_value_ints(struct oc_arena *a, const struct oc_value *v, size_t *ret_n);
+
+/* Appends the graph and its sub-graphs as text, a line per op: the same graph gives the
+ * same text. 0 or OC_E_NOMEM. */
+int oc_graph_write_text(const struct oc_graph *root, struct oc_buf *out);
 
 #endif

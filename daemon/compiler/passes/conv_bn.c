@@ -133,7 +133,7 @@ static bool put_const(struct pass_run *r, struct oc_op *conv, uint32_t i,
   return true;
 }
 
-static bool bias_slot(struct pass_run *r, struct oc_op *conv)
+bool pass_bias_slot(struct pass_run *r, struct oc_op *conv)
 {
   if (conv->n_inputs >= 3)
     return true;
@@ -170,7 +170,7 @@ static bool fold_pair(struct pass_run *r, struct oc_op *norm)
   for (uint32_t k = 1; k < norm->n_outputs; k++)
     if (pass_reader(r, norm, k))
       return false;
-  if (!bias_slot(r, conv) ||
+  if (!pass_bias_slot(r, conv) ||
       !put_const(r, conv, 1, "filter", fold_filter(r->arena, w, &bn)) ||
       !put_const(r, conv, 2, "bias", fold_bias(r->arena, b, &bn)))
     return false;

@@ -28,8 +28,12 @@ enum oc_pass {
   OC_PASS_CAST,      /* a Cast to the dtype its input already has */
   OC_PASS_FOLD,      /* integer and bool outputs that inference knows become Const */
   OC_PASS_FOLD_REAL, /* the same for floating point outputs */
+  OC_PASS_RESHAPE,   /* reshapes and transposes that cancel or can be one */
+  OC_PASS_PAD_CONV,  /* zeros of a Pad become the pads of the convolution behind it */
   OC_PASS_CONV_BN,   /* BatchNorm behind a convolution goes into filter and bias */
+  OC_PASS_BIAS,      /* a constant added behind a convolution or product is its bias */
   OC_PASS_RETYPE,    /* rows of schema/ops/retype.yaml */
+  OC_PASS_EPILOGUE,  /* elementwise ops behind a cube op, noted on it */
   OC_PASS_DEAD,      /* ops that no output needs */
   OC_PASS_COUNT,
 };
@@ -37,8 +41,7 @@ enum oc_pass {
 enum oc_stage { OC_STAGE_PARSED, OC_STAGE_INFERRED };
 
 /* What runs unless the caller says otherwise: what the vendor always does and the op
- * tables rely on. Floating point folding and Conv+BatchNorm change constants and wait to
- * be asked for. */
+ * tables rely on. Those that change constants or the set of ops wait to be asked for. */
 #define OC_PASS_BIT(p) (1u << (p))
 #define OC_PASSES_DEFAULT                                                                \
   (OC_PASS_BIT(OC_PASS_IDENTITY) | OC_PASS_BIT(OC_PASS_CAST) |                           \
@@ -52,6 +55,10 @@ struct oc_pass_info {
 const struct oc_pass_info *oc_pass_info(enum oc_pass p);
 /* False when no pass has this name. */
 bool oc_pass_by_name(const char *name, enum oc_pass *ret);
+
+/* `on` changed as a text says: names of passes separated by commas, with '-' in front
+ * those that do not run. Names that no pass has are findings (pass-unknown). */
+uint32_t oc_passes_select(uint32_t on, const char *text, struct oc_findings *findings);
 
 /* What the passes did, in order. Grows in the graph's arena. */
 struct oc_pass_note {

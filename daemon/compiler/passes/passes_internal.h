@@ -31,9 +31,17 @@ void pass_identity(struct pass_run *r);
 void pass_cast(struct pass_run *r);
 void pass_fold(struct pass_run *r);
 void pass_fold_real(struct pass_run *r);
+void pass_reshape(struct pass_run *r);
+void pass_pad_conv(struct pass_run *r);
 void pass_conv_bn(struct pass_run *r);
+void pass_bias(struct pass_run *r);
 void pass_retype(struct pass_run *r);
+void pass_epilogue(struct pass_run *r);
 void pass_dead(struct pass_run *r);
+
+/* Gives a convolution or product an input 2 called bias when it has none; false when
+ * memory is short. */
+bool pass_bias_slot(struct pass_run *r, struct oc_op *op);
 
 /* Numbers the ops by place and counts who reads whom. False when memory is short. */
 bool pass_count_uses(struct pass_run *r);

@@ -1,0 +1,89 @@
+"""Passes on request, the graph between them as text, profiles of a dynamic model."""
+import struct
+
+from harness import Case, main
+
+
+class Passes(Case):
+    def dumps(self, name="dumps"):
+        folder = self.world.work / name
+        return {p.name.split("-", 1)[1][:-4]: p.read_text() for p in sorted(folder.iterdir())}
+
+    def test_dumps_of_every_state(self):
+        model = self.world.zoo("resnet50", "--layers=1,1,1,1", "--width=8", "--image=32", "--classes=4")
+        result = self.ok(self.world.compile(model, "--dump-passes=dumps"))
+        self.assertTrue(self.summary(result).startswith("miss"))
+        self.assertIn("not stored", result.err)
+        dumps = self.dumps()
+        self.assertEqual(list(dumps)[0], "import")
+        self.assertEqual(list(dumps)[-1], "precision")
+        self.assertIn("infer", dumps)
+        self.assertRegex(dumps["import"], r"(?m)^graph ")
+        self.assertRegex(dumps["infer"], r"(?m) = Conv2D\(.* -> y float32\[1,8,")
+        self.assertRegex(dumps["precision"], r"(?m) = Conv2D\(.* as float16")
+        for name, text in dumps.items():
+            if name not in ("import", "infer", "precision"):
+                self.assertRegex(text, r"(?m)^# \S+: ", name)  # what the pass did
+
+    def test_dumps_of_explain(self):
+        model = self.world.zoo("g1")
+        self.ok(self.world.explain(model, "--dump_passes=dumps"))
+        self.assertIn("import", self.dumps())
+
+    def test_folder_that_cannot_be(self):
+        model = self.world.zoo("g1")
+        self.world.write("file", "")
+        result = self.ok(self.world.compile(model, "--dump_passes=file/dumps"))
+        self.assertIn("cannot make the folder", result.err)
+
+    def test_passes_on_and_off(self):
+        model = self.world.zoo("resnet50", "--layers=1,1,1,1", "--width=8", "--image=32", "--classes=4")
+        self.ok(self.world.compile(model, "--dump_passes=plain"))
+        self.ok(self.world.compile(model, "--passes=conv-bn,epilogue", "--dump_passes=more"))
+        plain, more = self.dumps("plain"), self.dumps("more")
+        self.assertNotIn("conv-bn", plain)
+        if " = BatchNorm(" in plain["infer"]:
+            self.assertIn("folded into filter and bias", more["conv-bn"])
+        self.assertIn("could run together", more["epilogue"])
+
+    def test_constant_folding_switched_off(self):
+        model = self.world.zoo("g4")
+        self.ok(self.world.compile(model, "--oo_constant_folding=false", "--dump_passes=off"))
+        self.assertNotIn("fold", self.dumps("off"))
+
+    def test_unknown_pass(self):
+        model = self.world.zoo("g1")
+        self.fails(self.world.compile(model, "--passes=conv-batchnorm"), 2, "pass-unknown")
+
+    def inout_records(self):
+        data = self.world.om().read_bytes()
+        count = struct.unpack_from("<I", data, 256)[0]
+        body = 256 + 8 + 24 * count
+        for i in range(count):
+            kind, _, offset, size = struct.unpack_from("<IIQQ", data, 264 + 24 * i)
+            if kind == 8:
+                part, found = data[body + offset:body + offset + size], {}
+                while part:
+                    record, length = struct.unpack_from("<II", part)
+                    found[record] = part[8:8 + length]
+                    part = part[8 + length:]
+                return found
+        self.fail("no MODEL_INOUT_INFO")
+
+    def test_batch_sizes_are_in_the_file(self):
+        model = self.world.zoo("matmul", "--dynamic")
+        self.ok(self.world.compile(model, "--input_shape=x:-1,16", "--dynamic_batch_size=1,2,8"))
+        records = self.inout_records()
+        self.assertEqual(records[2], struct.pack("<I3q", 3, 1, 2, 8))
+        self.assertEqual(records[6], struct.pack("<II", 1, 1) + b"x")
+        self.fails(self.world.compile(model, "--input_shape=x:-1,16", "--dynamic_batch_size=1,1",
+                                      output="out/n"), 2, "profile-twice")
+
+    def test_dims_are_in_the_file(self):
+        model = self.world.zoo("matmul", "--dynamic")
+        self.ok(self.world.compile(model, "--input_shape=x:-1,16", "--dynamic_dims=1;4"))
+        self.assertEqual(self.inout_records()[4], struct.pack("<3I2q", 2, 1, 1, 1, 4))
+
+
+if __name__ == "__main__":
+    main()
