@@ -158,10 +158,13 @@ static void prune_quarantine(struct oc_cache *c)
 void oc_cache_object_quarantine(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
 {
   struct object_name name;
-  char to[32 + OC_SHA256_TEXT];
+  char to[48 + OC_SHA256_TEXT];
+  struct timespec now;
 
   name_of(sha256, &name);
-  snprintf(to, sizeof(to), "%012ld-%s", (long)time(NULL), name.path + 3);
+  clock_gettime(CLOCK_REALTIME, &now);
+  snprintf(to, sizeof(to), "%012ld.%09ld-%s", (long)now.tv_sec, now.tv_nsec,
+           name.path + 3);
   if (renameat(c->objects_fd, name.path, c->quarantine_fd, to) < 0)
     return;
   prune_quarantine(c);

@@ -242,8 +242,8 @@ void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit)
   p.f.table_id = (char *)hit->facts.table_id;
   p.f.toolkit = (char *)hit->facts.toolkit;
   add_findings(&p, r, NULL);
-  oc_counter_add(&s->count, OC_COUNT_HITS_EXACT, 1);
-  oc_counter_add(&s->count, OC_COUNT_HITS_RELABELLED, r->relabel);
+  oc_counter_add(&s->count, r->relabel ? OC_COUNT_HITS_RELABELLED : OC_COUNT_HITS_EXACT,
+                 1);
   oc_counter_add(&s->count, OC_COUNT_SAVED_MS, p.f.saved_ms);
   /* The request may be gone when a client did not take its replayed lines. */
   if (c && session_request(c, r->id) == r)
