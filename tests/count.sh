@@ -10,7 +10,7 @@ run_ctest() {
   report=$PWD/build/$preset/ctest.xml
   rm -f "$report"
   ctest --preset "$preset" -j "$jobs" --no-tests=error --output-junit "$report" "$@" |
-    grep -v -E '^ +Start +[0-9]+:'
+    grep --line-buffered -v -E '^ +Start +[0-9]+:'
   summary=$(count_report "$report")
   echo "${summary#* * }"
   # shellcheck disable=SC2034 # read by whoever sourced this
