@@ -44,6 +44,9 @@ enum cli_parse { CLI_COMPILE, CLI_NO_OUTPUT, CLI_WORDS };
  * with errors are the caller's to report (cli_refuse). */
 int cli_parse(struct cli *cli, enum cli_parse how);
 
+/* Findings in Chinese? --lang, else the locale. */
+bool cli_wants_chinese(const struct cli *cli);
+
 /* ---- say.c ---- */
 
 /* Prints findings (stderr), or the JSON object with them; returns `status`. */

@@ -78,15 +78,16 @@ void help_flags(struct oc_buf *out, bool ours)
   }
 }
 
-static void help_findings(struct oc_buf *out)
+static void help_findings(struct oc_buf *out, bool zh)
 {
   for (int id = 0; id < OC_FINDING_COUNT; id++) {
     const struct oc_finding_info *info = oc_finding_info((enum oc_finding_id)id);
 
     oc_buf_printf(out, "%s (%s%s%s)\n  %s\n", info->id, oc_severity_name(info->severity),
-                  *info->vendor_code ? ", " : "", info->vendor_code, info->text);
+                  *info->vendor_code ? ", " : "", info->vendor_code,
+                  zh && *info->text_zh ? info->text_zh : info->text);
     if (*info->fix)
-      oc_buf_printf(out, "  fix: %s\n", info->fix);
+      oc_buf_printf(out, "  fix: %s\n", zh && *info->fix_zh ? info->fix_zh : info->fix);
   }
 }
 
@@ -99,7 +100,7 @@ int verb_help(struct cli *cli)
   if (!strcmp(topic, "flags") || cli->as_atc)
     help_flags(&text, false);
   else if (!strcmp(topic, "findings"))
-    help_findings(&text);
+    help_findings(&text, cli_wants_chinese(cli));
   else if (!strcmp(topic, "status"))
     oc_buf_puts(&text, statuses);
   else {

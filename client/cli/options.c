@@ -38,7 +38,7 @@ static bool wants_color(const struct cli *cli, int fd)
 }
 
 /* --lang, else what the environment says of messages. */
-static bool wants_chinese(const struct cli *cli)
+bool cli_wants_chinese(const struct cli *cli)
 {
   static const char *const names[] = { "LC_ALL", "LC_MESSAGES", "LANG" };
   const char *word = oc_flags_get(&cli->flags, "lang");
@@ -57,7 +57,7 @@ static bool wants_chinese(const struct cli *cli)
 static void settle_style(struct cli *cli)
 {
   bool wide = oc_flags_true(&cli->flags, "wide");
-  bool zh = wants_chinese(cli);
+  bool zh = cli_wants_chinese(cli);
 
   cli->json = oc_flags_true(&cli->flags, "as_json");
   cli->quiet = oc_flags_true(&cli->flags, "quiet");

@@ -97,7 +97,8 @@ int oc_render_headline(const Omcc__V1__Report *r, struct oc_buf *out)
 static int costs(const Omcc__V1__ListEntry *e, struct oc_buf *out)
 {
   int64_t bytes = e->bytes_added;
-  int rc = oc_buf_printf(out, "  (decides %u, %+d cast%s, %s", e->kept, e->casts_added,
+  const char *verb = oc_streq(e->flag, "keep_dtype") ? "keeps" : "decides";
+  int rc = oc_buf_printf(out, "  (%s %u, %+d cast%s, %s", verb, e->kept, e->casts_added,
                          e->casts_added == 1 ? "" : "s", bytes < 0 ? "-" : "+");
 
   if (!rc)

@@ -356,6 +356,11 @@ class Language(Question):
         result = self.world.omcc("explain", "--lang=fr", *flags)
         self.fails(result, 2, "flag-bad-word")
 
+    def test_the_list_of_findings(self):
+        words = ["help", "findings"]
+        self.assertIn("no op is named", self.ok(self.world.omcc(*words, env={"LC_ALL": "C"})).out)
+        self.assertIn("没有名为", self.ok(self.world.omcc(*words, env={"LC_ALL": "zh_CN.UTF-8"})).out)
+
     def test_json_stays_english(self):
         model = self.world.zoo("g1")
         result = self.ok(self.world.omcc("explain", "--json", "--", *self.flags(model, self.keep("/b0/act/Rel")),

@@ -57,7 +57,7 @@ START_TEST(lists)
 
   ck_assert_int_eq(oc_render_lists(sample_report(&arena), &style, &out), 0);
   expect("list lines:\n"
-         "  keep.cfg:1      used          1 op   OpType::Relu  (decides 1, +2 casts, "
+         "  keep.cfg:1      used          1 op   OpType::Relu  (keeps 1, +2 casts, "
          "-1.0 KB, "
          "1 off the AI Core)\n"
          "  keep.cfg:3      unmatched     0 ops  /b0/conv/Con\n");
