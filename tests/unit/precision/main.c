@@ -7,7 +7,7 @@ int main(void)
 {
   Suite *s = suite_create("precision");
   TCase *cases[] = { mode_cases(),  mark_cases(), match_cases(), chip_cases(),
-                     state_cases(), port_cases(), body_cases() };
+                     state_cases(), port_cases(), body_cases(),  property_cases() };
 
   for (size_t i = 0; i < OC_COUNT(cases); i++) {
     tcase_add_unchecked_fixture(cases[i], tables_load, tables_free);

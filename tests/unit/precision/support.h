@@ -54,5 +54,6 @@ TCase *chip_cases(void);
 TCase *state_cases(void);
 TCase *port_cases(void);
 TCase *body_cases(void);
+TCase *property_cases(void);
 
 #endif

@@ -77,7 +77,7 @@ START_TEST(a_kept_op_in_front_is_the_cause_inside)
   ck_assert_int_eq(bench_keep(&b, "first\n"), 0);
   bench_resolve(&b);
   ck_assert_int_eq(first->outputs[0].t.got, yes.data->outputs[0].t.got);
-  if (bench_result(&b, first)->reason.flag) {
+  if (bench_result(&b, first)->reason.rule == OC_RULE_KEEP) {
     ck_assert_uint_eq(bench_result(&b, yes.data)->reason.entry, 1);
     ck_assert_uint_eq(bench_result(&b, yes.op)->reason.entry, 1);
   }
