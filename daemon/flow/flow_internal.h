@@ -127,7 +127,7 @@ int flow_waiter_add(struct oc_flow_job *j, const struct oc_waiter *w, bool joine
 void flow_answer_all(struct oc_flow *f, struct oc_flow_job *j, enum oc_answer how);
 void flow_check_orphan(struct oc_flow *f, struct oc_flow_job *j);
 
-/* Asserts everything that must hold between two events; used by the simulation. */
-void flow_check(const struct oc_flow *f);
+/* What must hold between two events: NULL, or the first thing that does not. */
+const char *flow_check(const struct oc_flow *f);
 
 #endif

@@ -71,8 +71,10 @@ bool flow_lease_busy(enum oc_lease_state l)
 void flow_move(struct oc_flow *f, struct oc_flow_job *j, enum oc_job_state to)
 {
   enum oc_job_state from = j->state;
+  bool legal = job_next[from] & 1u << to;
 
-  assert(job_next[from] & 1u << to);
+  assert(legal);
+  (void)legal;
   f->n_in[from]--;
   f->n_in[to]++;
   j->state = to;
@@ -88,8 +90,10 @@ void flow_lease(struct oc_flow *f, struct oc_flow_job *j, enum oc_lease_state to
 {
   bool was = flow_lease_busy(j->lease), is = flow_lease_busy(to);
   struct share *s = flow_share(f, j->uid);
+  bool legal = lease_next[j->lease] & 1u << to;
 
-  assert(lease_next[j->lease] & 1u << to);
+  assert(legal);
+  (void)legal;
   j->lease = to;
   f->busy += is;
   f->busy -= was;
@@ -140,27 +144,46 @@ void flow_settle(struct oc_flow *f)
   forget_over(f);
 }
 
-void flow_check(const struct oc_flow *f)
+/* The first thing about `j` that does not hold. */
+static const char *check_job(const struct oc_flow *f, const struct oc_flow_job *j)
+{
+  if (flow_is_over(j->state))
+    return "a job that is over is still there";
+  if (j->state == OC_JOB_QUEUED && j->lease != OC_LEASE_WAITING)
+    return "a queued job is not in line";
+  if (j->state == OC_JOB_PLANNING && j->lease != OC_LEASE_PLANNING)
+    return "a planning job has no planning worker";
+  if ((j->state == OC_JOB_BUILDING) != (j->lease == OC_LEASE_BUILDING) ||
+      (j->state == OC_JOB_RUNNING) != (j->lease == OC_LEASE_RUNNING))
+    return "job and worker do different things";
+  if (j->state >= OC_JOB_PUBLISHING && j->lease != OC_LEASE_NONE)
+    return "a job that needs no worker has one";
+  if (!j->n_waiters && !j->kept && !j->orphan_ns && j->state < OC_JOB_PUBLISHING)
+    return "a job that nobody wants lives on";
+  if (j->has_key && flow_key_find(f, j->key) != j)
+    return "two jobs have one key";
+  if (j->state == OC_JOB_TWIN && !oc_flow_job(f, j->twin))
+    return "a job waits for one that is gone";
+  return NULL;
+}
+
+const char *flow_check(const struct oc_flow *f)
 {
   size_t n = 0, in[OC_JOB_N_STATES] = { 0 };
   unsigned busy = 0;
   uint64_t last = 0;
 
   for (const struct oc_flow_job *j = f->first; j; j = j->next) {
-    assert(j->id > last && !flow_is_over(j->state));
+    const char *broken = j->id > last ? check_job(f, j) : "ids do not count up";
+
+    if (broken)
+      return broken;
     last = j->id;
     n++;
     in[j->state]++;
     busy += flow_lease_busy(j->lease);
-    assert((j->state == OC_JOB_QUEUED) <= (j->lease == OC_LEASE_WAITING));
-    assert((j->state == OC_JOB_PLANNING) <= (j->lease == OC_LEASE_PLANNING));
-    assert((j->state == OC_JOB_BUILDING) == (j->lease == OC_LEASE_BUILDING));
-    assert((j->state == OC_JOB_RUNNING) == (j->lease == OC_LEASE_RUNNING));
-    assert(j->state < OC_JOB_PUBLISHING || j->lease == OC_LEASE_NONE);
-    assert(j->n_waiters || j->kept || j->orphan_ns || j->state >= OC_JOB_PUBLISHING);
-    assert(!j->has_key || flow_key_find(f, j->key) == j);
-    assert(j->state != OC_JOB_TWIN || oc_flow_job(f, j->twin));
   }
-  assert(n == f->n_jobs && busy == f->busy && busy <= f->limits.slots && !f->n_over);
-  assert(!memcmp(in, f->n_in, sizeof(in)));
+  if (n != f->n_jobs || busy != f->busy || f->n_over || memcmp(in, f->n_in, sizeof(in)))
+    return "the counts are wrong";
+  return busy > f->limits.slots ? "more slots are used than there are" : NULL;
 }

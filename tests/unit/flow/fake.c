@@ -154,7 +154,7 @@ void fake_expect(struct fake *k, const char *log)
 {
   ck_assert_str_eq(oc_buf_str(&k->log), log);
   oc_buf_reset(&k->log);
-  flow_check(k->flow);
+  ck_assert_msg(!flow_check(k->flow), "%s", flow_check(k->flow));
 }
 
 uint64_t fake_job_as(struct fake *k, const struct oc_flow_order *order)

@@ -170,7 +170,8 @@ START_TEST(any_order_of_events_keeps_the_promises)
   d.k.quiet = true;
   for (int i = 0; i < STEPS; i++) {
     step(&d);
-    flow_check(d.k.flow);
+    ck_assert_msg(!flow_check(d.k.flow), "seed %d step %d: %s", _i, i,
+                  flow_check(d.k.flow));
     ck_assert_msg(d.k.working == oc_flow_n_busy(d.k.flow),
                   "seed %d step %d: %u works, %u busy", _i, i, d.k.working,
                   oc_flow_n_busy(d.k.flow));
