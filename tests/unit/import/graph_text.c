@@ -10,8 +10,8 @@
 
 enum { MOST = 1 << 20 };
 
-void import_bytes(const void *p, size_t len, const struct oc_import_options *opt,
-                  struct imported *ret)
+void import_bytes_with(import_fn fn, const void *p, size_t len,
+                       const struct oc_import_options *opt, struct imported *ret)
 {
   struct oc_import_options o = opt ? *opt : (struct oc_import_options){ 0 };
   struct oc_error err = { 0 };
@@ -21,7 +21,7 @@ void import_bytes(const void *p, size_t len, const struct oc_import_options *opt
   oc_arena_init(&ret->arena, 0);
   oc_findings_init(&ret->findings, &ret->arena);
   ret->graph = NULL;
-  ret->rc = oc_import_onnx(&o, &ret->arena, &ret->graph, &ret->findings, &err);
+  ret->rc = fn(&o, &ret->arena, &ret->graph, &ret->findings, &err);
   ck_assert_int_eq(ret->rc, err.code);
   ck_assert((ret->rc == 0) == (ret->graph != NULL));
   ret->findings_text[0] = '\0';
@@ -31,6 +31,12 @@ void import_bytes(const void *p, size_t len, const struct oc_import_options *opt
                            "%s%s(%s)", i ? " " : "", oc_finding_info(f->id)->id,
                            f->subject);
   }
+}
+
+void import_bytes(const void *p, size_t len, const struct oc_import_options *opt,
+                  struct imported *ret)
+{
+  import_bytes_with(oc_import_onnx, p, len, opt, ret);
 }
 
 void import_text(const char *text, const struct oc_import_options *opt,

@@ -23,6 +23,12 @@ void import_text(const char *text, const struct oc_import_options *opt,
 /* The same for bytes that are there already (not copied). */
 void import_bytes(const void *p, size_t len, const struct oc_import_options *opt,
                   struct imported *ret);
+/* The same with the importer given. */
+typedef int (*import_fn)(const struct oc_import_options *options, struct oc_arena *arena,
+                         struct oc_graph **ret_graph, struct oc_findings *findings,
+                         struct oc_error *err);
+void import_bytes_with(import_fn fn, const void *p, size_t len,
+                       const struct oc_import_options *opt, struct imported *ret);
 void imported_clear(struct imported *im);
 
 /* One line per op but Data, Const and NetOutput:
