@@ -108,21 +108,48 @@ static void verify_all(struct oc_cache_scrub *s)
   oc_cache_post(s->cache, &event);
 }
 
-/* One object of the slow round; true to go on. */
-static bool scrub_one(struct oc_cache_scrub *s, uint8_t at[OC_SHA256_LEN],
-                      uint64_t *left_ns)
+/* Once around all digests, from `start` back to it. */
+struct round {
+  uint8_t start[OC_SHA256_LEN], at[OC_SHA256_LEN];
+  bool wrapped;
+  uint64_t left_ns; /* of the day */
+};
+
+static void begin_round(struct round *r)
+{
+  if (getrandom(r->start, sizeof(r->start), 0) < 0)
+    memset(r->start, 0, sizeof(r->start));
+  memcpy(r->at, r->start, sizeof(r->at));
+  r->wrapped = false;
+  r->left_ns = (uint64_t)ROUND_S * 1000000000u;
+}
+
+/* The next object of the round: 1, or 0 when it is over. */
+static int next_of_round(struct oc_cache_scrub *s, struct round *r, uint64_t *ret_size)
+{
+  int found = next_object(s, r->at, ret_size);
+
+  if (!found && !r->wrapped) {
+    r->wrapped = true;
+    memset(r->at, 0, sizeof(r->at));
+    found = next_object(s, r->at, ret_size);
+  }
+  return found && (!r->wrapped || memcmp(r->at, r->start, sizeof(r->at)) <= 0);
+}
+
+/* One object, and the pause that its size asks for; true to go on. */
+static bool scrub_one(struct oc_cache_scrub *s, struct round *r)
 {
   uint64_t rate = s->cache->opt.scrub_bytes_per_s, size = 0;
 
-  if (!next_object(s, at, &size)) {
-    memset(at, 0, OC_SHA256_LEN);
-    uint64_t rest = *left_ns;
-    *left_ns = (uint64_t)ROUND_S * 1000000000u;
+  if (!next_of_round(s, r, &size)) {
+    uint64_t rest = r->left_ns;
+    begin_round(r);
     return pause_ns(s, rest ? rest : 1000000000u);
   }
-  look_at(s, at);
+  look_at(s, r->at);
   uint64_t ns = (uint64_t)((double)size / (double)rate * 1e9);
-  *left_ns -= ns < *left_ns ? ns : *left_ns;
+  r->left_ns -= ns < r->left_ns ? ns : r->left_ns;
   return pause_ns(s, ns);
 }
 
@@ -131,17 +158,15 @@ static void *run(void *arg)
   struct oc_cache_scrub *s = arg;
   const struct oc_cache_options *o = &s->cache->opt;
   uint64_t delay = o->scrub_delay_ms ? o->scrub_delay_ms : DEFAULT_DELAY;
-  uint64_t left_ns = (uint64_t)ROUND_S * 1000000000u;
-  uint8_t at[OC_SHA256_LEN] = { 0 };
+  struct round r;
 
-  if (getrandom(at, sizeof(at), 0) < 0)
-    memset(at, 0, sizeof(at));
+  begin_round(&r);
   bool quiet = pause_ns(s, delay * 1000000u);
   while (!stopping(s)) {
     if (!quiet)
       verify_all(s);
     quiet = o->scrub_bytes_per_s && !atomic_load(&s->cache->broken)
-                ? scrub_one(s, at, &left_ns)
+                ? scrub_one(s, &r)
                 : pause_ns(s, IDLE_NS);
   }
   return NULL;
