@@ -3,9 +3,7 @@
 Each test prints one line with its figure, so that docs/reliability.md can be compared.
 """
 import hashlib
-import json
 import os
-import re
 import shutil
 import sys
 import time
@@ -150,10 +148,7 @@ class Why(Cache):
         self.ok(self.world.compile(self.model))
         self.stored()
         data = bytearray((self.world.work / self.model).read_bytes())
-        # The last byte of the longest weight's payload.
-        at = data.rfind(b"\x4a")
-        data[len(data) // 2] ^= 1
-        self.assertGreater(at, 0)
+        data[len(data) // 2] ^= 1  # weights are most of the file
         self.world.write("other.onnx", bytes(data))
         answer = self.world.omcc("cache", "has", "--json", "--", "--model=other.onnx",
                                  "--framework=5", f"--soc_version={SOC}", "--backend=builtin")
