@@ -144,11 +144,11 @@ _omcc()
   fi
   words=
   case $before in
-  cache) words='stats list has' ;;
+  cache) words='stats list has show get pin unpin verify gc clear' ;;
   daemon) words='start stop run' ;;
   help) words='flags findings status' ;;
   esac
-  [[ $COMP_CWORD -eq 1 ]] && words='compile explain status cache inspect ops lint-lists daemon help version'
+  [[ $COMP_CWORD -eq 1 ]] && words='compile explain status cache why whence inspect ops lint-lists daemon help version'
   if [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$word"))
   else
