@@ -96,8 +96,8 @@ def man_daemon():
                    "".join(key_roff(row) for row in rows("config.yaml")))
 
 
-VERBS = ["compile", "explain", "status", "cache", "inspect", "ops", "lint-lists", "daemon", "help", "version"]
-SUB = {"cache": ["stats", "list", "has"], "daemon": ["start", "stop", "run"],
+VERBS = ["compile", "explain", "status", "cache", "why", "whence", "inspect", "ops", "lint-lists", "daemon", "help", "version"]
+SUB = {"cache": ["stats", "list", "has", "show", "get", "pin", "unpin", "verify", "gc", "clear"], "daemon": ["start", "stop", "run"],
        "help": ["flags", "findings", "status"]}
 
 
