@@ -262,11 +262,8 @@ enum omcc_cache_what {
   OMCC_CACHE_VERIFY = 6,
   OMCC_CACHE_GC = 7,
   OMCC_CACHE_CLEAR = 8,
-  OMCC_CACHE_REBUILD = 9,
   OMCC_CACHE_WHENCE = 10,
   OMCC_CACHE_WHY = 11,
-  OMCC_CACHE_EXPORT = 12,
-  OMCC_CACHE_IMPORT = 13,
 };
 struct omcc_cache_query {
   size_t size;
