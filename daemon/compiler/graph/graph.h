@@ -118,6 +118,10 @@ struct oc_attr {
   } u;
 };
 
+/* On a constant that its reader turned into attributes: the reader's name. When the
+ * constant is removed, the reader takes over its name. */
+#define OC_ATTR_READ_BY "_read_by"
+
 struct oc_subgraph {
   const char *name; /* "<if node>_0_then_branch" */
   struct oc_graph *graph;

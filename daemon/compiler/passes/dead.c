@@ -17,6 +17,25 @@ static void need(bool *needed, struct oc_op **todo, size_t *n, struct oc_op *op)
   todo[(*n)++] = op;
 }
 
+static void drop_attr(struct oc_op *op, const char *name)
+{
+  for (struct oc_attr **a = &op->attrs; *a; a = &(*a)->next)
+    if (oc_streq((*a)->name, name)) {
+      *a = (*a)->next;
+      return;
+    }
+}
+
+/* A constant that became attributes of an op leaves its name there. */
+static void leave_name(struct pass_run *r, struct oc_op *op, const bool *needed)
+{
+  struct oc_str by = oc_attr_string(op, OC_ATTR_READ_BY, "");
+  struct oc_op *reader = by.len ? oc_graph_find(r->graph, by.p) : NULL;
+
+  if (reader && reader != op && needed[reader->id])
+    pass_swallow_all(r, reader, &op, 1, false);
+}
+
 void pass_dead(struct pass_run *r)
 {
   struct oc_graph *g = r->graph;
@@ -38,8 +57,11 @@ void pass_dead(struct pass_run *r)
       need(needed, todo, &n, op->controls[k]);
   }
   for (uint32_t i = 0; i < g->n_ops; i++) {
-    if (needed[i])
+    if (needed[i]) {
+      drop_attr(g->ops[i], OC_ATTR_READ_BY);
       continue;
+    }
+    leave_name(r, g->ops[i], needed);
     g->ops[i]->mark = 1;
     pass_note(r, g->ops[i], "removed, no output needs it");
   }

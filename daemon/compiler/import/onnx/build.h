@@ -77,7 +77,8 @@ struct onnx_cx {
     const char *suffix;
   } pieces[ONNX_MAX_PIECES];
   uint32_t n_pieces;
-  bool refused; /* a finding was raised: the node becomes an unknown op */
+  uint64_t wired; /* bits of the node's first inputs that some piece reads */
+  bool refused;   /* a finding was raised: the node becomes an unknown op */
 };
 
 /* --- pieces (expand.c) --- */

@@ -42,8 +42,11 @@ struct oc_op *onnx_add(struct onnx_cx *cx, const char *suffix, const char *type,
 
 void onnx_in(struct onnx_cx *cx, struct oc_op *op, uint32_t slot, uint32_t input)
 {
-  if (op && onnx_has(cx, input))
-    (void)onnx_link(cx->sc, op, slot, cx->node->inputs[input], cx->node);
+  if (!op || !onnx_has(cx, input))
+    return;
+  if (input < 64)
+    cx->wired |= 1ull << input;
+  (void)onnx_link(cx->sc, op, slot, cx->node->inputs[input], cx->node);
 }
 
 void onnx_ins(struct onnx_cx *cx, struct oc_op *op, uint32_t slot, uint32_t first,
@@ -197,6 +200,21 @@ static const char *piece_name(struct onnx_cx *cx, const char *suffix)
   return oc_arena_printf(cx->im->arena, "PartitionedCall_%s%s_%llu", cx->name, suffix, k);
 }
 
+/* Constants that the node reads and no piece does (what they say went into attributes, or
+ * does not matter): each notes who read it, so that its name is not lost with it. */
+static void note_unread(struct onnx_cx *cx)
+{
+  for (uint32_t i = 0; i < cx->node->n_inputs && i < 64 && cx->n_pieces; i++) {
+    const struct onnx_producer *p =
+        onnx_has(cx, i) && !(cx->wired >> i & 1)
+            ? oc_map_gets(&cx->sc->producers, cx->node->inputs[i])
+            : NULL;
+    if (p && oc_op_is_const(p->op) && oc_streq(p->op->source_type, "Constant"))
+      (void)oc_attr_set_string(cx->sc->graph, p->op, OC_ATTR_READ_BY,
+                               cx->pieces[cx->n_pieces - 1].op->name);
+  }
+}
+
 int onnx_finish(struct onnx_cx *cx)
 {
   const char **origin = NULL;
@@ -218,6 +236,7 @@ int onnx_finish(struct onnx_cx *cx)
     if (rc)
       return rc;
   }
+  note_unread(cx);
   return cx->im->arena->failed ? OC_E_NOMEM : OC_OK;
 }
 
