@@ -61,10 +61,10 @@ class BadModels(Case):
         self.assertTrue(self.summary(first).startswith("miss"))
         again = self.ok(self.world.compile(model))
         self.assertTrue(self.summary(again).startswith("hit"))
-        # One byte of the data is another model.
+        # One sign in the data makes another model.
         path = next(p for p in self.world.work.iterdir() if p.name.endswith(".data"))
         content = bytearray(path.read_bytes())
-        content[5] ^= 1
+        content[7] ^= 0x80
         path.write_bytes(content)
         changed = self.ok(self.world.compile(model))
         self.assertTrue(self.summary(changed).startswith("miss"))
