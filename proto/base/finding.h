@@ -31,7 +31,7 @@ struct oc_finding_info {
   enum oc_severity severity;
   const char *vendor_code; /* "E10056", "" when the vendor has none */
   const char *text;
-  const char *fix; /* "" when there is none to give */
+  const char *fix;              /* "" when there is none to give */
   const char *text_zh, *fix_zh; /* the same in Chinese, "" when nobody wrote it */
 };
 

@@ -127,14 +127,15 @@ static const char *split_heads(struct zoo *z, const char *x, const char *path,
 static const char *attention(struct zoo *z, const char *x, const char *m,
                              const char *path, const char *weight, const struct bert *b)
 {
+  int64_t size = b->hidden / b->heads;
   const char *q = dense(z, x, zoo_name(z, "%s/query", path),
                         zoo_name(z, "%s.query", weight), b->hidden, b->hidden);
   const char *k = dense(z, x, zoo_name(z, "%s/key", path), zoo_name(z, "%s.key", weight),
                         b->hidden, b->hidden);
   const char *v = dense(z, x, zoo_name(z, "%s/value", path),
                         zoo_name(z, "%s.value", weight), b->hidden, b->hidden);
-  const char *root = zoo_scalar(z, zoo_name(z, "%s/Constant_output_0", path),
-                                sqrtf((float)(b->hidden / b->heads)));
+  const char *root =
+      zoo_scalar(z, zoo_name(z, "%s/Constant_output_0", path), sqrtf((float)size));
   const char *shape = zoo_ints(z, zoo_name(z, "%s/Constant_4_output_0", path),
                                (int64_t[]){ b->batch, b->seq, b->hidden }, 3);
 

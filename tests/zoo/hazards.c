@@ -173,6 +173,19 @@ static void gelu_power(struct zoo *z)
   residual_output(z, dense(z, p, "fc2", 1.0f / 64.0f * sqrtf(1.0f / HIDDEN)));
 }
 
+/* A sum of 200,000 numbers that are not negative. */
+static void long_sum(struct zoo *z)
+{
+  zoo_input(z, "x", z->options.type, ZOO_DIMS(1, 200000));
+  zoo_output(z, "y", z->options.type, ZOO_DIMS(1, 1));
+  const char *axes = zoo_ints(z, "axes", (int64_t[]){ 1 }, 1);
+  const char *x = zoo_op(z, "Relu", "relu", "x", NULL);
+
+  zoo_attr_int(z, "keepdims", 1);
+  x = zoo_op(z, "ReduceSum", "hot_sum", x, axes, NULL);
+  zoo_op_to(z, NULL, "Sqrt", "hot_root", "y", x, NULL);
+}
+
 const struct zoo_kind zoo_hazard_kinds[] = {
   { "hz-overflow", "values beyond float16 between two convolutions", overflow },
   { "hz-underflow", "values that vanish in float16 between two convolutions", underflow },
@@ -183,6 +196,7 @@ const struct zoo_kind zoo_hazard_kinds[] = {
   { "hz-mask", "an attention mask of -3.4e38", mask },
   { "hz-massive", "one huge channel along the residual path", massive },
   { "hz-logsum", "log of a sum of exponentials of large values", log_sum },
+  { "hz-longsum", "a sum so long that it leaves float16", long_sum },
   { "hz-gelu", "a cube beyond float16 that tanh makes harmless", gelu_power },
   { NULL, NULL, NULL },
 };
