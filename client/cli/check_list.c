@@ -232,27 +232,24 @@ static void show(struct check *c, const char *path, int status)
   struct oc_json_writer w;
   struct oc_buf text;
 
-  cli_buf(&text);
   if (cli->json) {
-    oc_json_writer_init(&w, &text, true);
-    oc_render_json_begin(&w, SCHEMA, status, omcc_status_name(status),
-                         status ? "the file is not what the list asks for" : "",
-                         &cli->findings, NULL);
+    cli_json_begin(cli, &w, &text, SCHEMA, status,
+                   status ? "the file is not what the list asks for" : "");
     oc_json_put_string(&w, "file", path);
     oc_json_put_string(&w, "list", c->list);
     oc_json_put_u64(&w, "agreed", c->agreed);
     oc_json_put_u64(&w, "differed", c->differed);
     oc_json_put_u64(&w, "unknown", c->unknown);
     oc_json_put_u64(&w, "unmatched", c->unmatched);
-    oc_render_json_end(&w);
-    oc_buf_putc(&text, '\n');
-  } else {
-    oc_render_findings(&cli->findings, &cli->out_style, &text);
-    oc_buf_printf(&text,
-                  "%u ops agree with the list, %u differ, %u without a recorded model "
-                  "dtype; %u lines name nothing\n",
-                  c->agreed, c->differed, c->unknown, c->unmatched);
+    cli_json_end(&w, &text);
+    return;
   }
+  cli_buf(&text);
+  oc_render_findings(&cli->findings, &cli->out_style, &text);
+  oc_buf_printf(&text,
+                "%u ops agree with the list, %u differ, %u without a recorded model "
+                "dtype; %u lines name nothing\n",
+                c->agreed, c->differed, c->unknown, c->unmatched);
   cli_out(STDOUT_FILENO, &text);
 }
 

@@ -59,6 +59,11 @@ bool cli_add_finding(struct cli *cli, const struct omcc_error *err);
 void cli_print_findings(struct cli *cli);
 /* Writes a buffer and clears it. */
 void cli_out(int fd, struct oc_buf *text);
+/* The one object of --json: begin opens `data`, the caller writes its members, end prints
+ * everything on stdout. `text` is begun and cleared here. */
+void cli_json_begin(struct cli *cli, struct oc_json_writer *w, struct oc_buf *text,
+                    const char *schema, int status, const char *message);
+void cli_json_end(struct oc_json_writer *w, struct oc_buf *text);
 /* "omcc: <text>" on stderr unless --quiet. */
 void cli_note(const struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

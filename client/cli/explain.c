@@ -49,15 +49,10 @@ static void show_json(struct cli_job *j, const struct shown *s, int status)
   struct oc_json_writer w;
   struct oc_buf text;
 
-  cli_buf(&text);
-  oc_json_writer_init(&w, &text, true);
-  oc_render_json_begin(&w, SCHEMA, status, omcc_status_name(status), j->result->message,
-                       &cli->findings, &cli->places);
+  cli_json_begin(cli, &w, &text, SCHEMA, status, j->result->message);
   if (j->report)
     oc_render_json_report(&w, j->report, s->rows, s->op != NULL, &cli->places);
-  oc_render_json_end(&w);
-  oc_buf_putc(&text, '\n');
-  cli_out(STDOUT_FILENO, &text);
+  cli_json_end(&w, &text);
 }
 
 /* False: no op has the name. */

@@ -186,10 +186,7 @@ static void show_json(struct cli *cli, const struct change *list, size_t n,
   struct oc_buf text;
   int status = d->n ? OMCC_DIFFERS : 0;
 
-  cli_buf(&text);
-  oc_json_writer_init(&w, &text, true);
-  oc_render_json_begin(&w, SCHEMA, status, omcc_status_name(status),
-                       d->n ? "the results differ" : "", &cli->findings, NULL);
+  cli_json_begin(cli, &w, &text, SCHEMA, status, d->n ? "the results differ" : "");
   oc_json_begin_array(&w, "request");
   for (size_t i = 0; i < n; i++) {
     oc_json_begin_object(&w, NULL);
@@ -200,9 +197,7 @@ static void show_json(struct cli *cli, const struct change *list, size_t n,
   }
   oc_json_end_array(&w);
   oc_render_json_diff(&w, d);
-  oc_render_json_end(&w);
-  oc_buf_putc(&text, '\n');
-  cli_out(STDOUT_FILENO, &text);
+  cli_json_end(&w, &text);
 }
 
 static int compare(struct cli *cli, struct side *a, struct side *b)

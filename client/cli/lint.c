@@ -41,21 +41,18 @@ static void show(struct cli_job *j, int status)
   struct oc_json_writer w;
   struct oc_buf text;
 
-  cli_buf(&text);
   if (cli->json) {
-    oc_json_writer_init(&w, &text, true);
-    oc_render_json_begin(&w, SCHEMA, status, omcc_status_name(status),
-                         status ? "the lists are not clean" : "", &cli->findings,
-                         &cli->places);
+    cli_json_begin(cli, &w, &text, SCHEMA, status,
+                   status ? "the lists are not clean" : "");
     if (j->report)
       oc_render_json_lists(&w, j->report, &cli->places);
-    oc_render_json_end(&w);
-    oc_buf_putc(&text, '\n');
-  } else {
-    oc_render_findings(&cli->findings, &cli->out_style, &text);
-    if (j->report)
-      oc_render_lists(j->report, &cli->out_style, &text);
+    cli_json_end(&w, &text);
+    return;
   }
+  cli_buf(&text);
+  oc_render_findings(&cli->findings, &cli->out_style, &text);
+  if (j->report)
+    oc_render_lists(j->report, &cli->out_style, &text);
   cli_out(STDOUT_FILENO, &text);
 }
 

@@ -22,14 +22,9 @@ static int answer(struct cli_job *j, const char *path, int status, const char *m
     cli_print_findings(cli);
     return status;
   }
-  cli_buf(&text);
-  oc_json_writer_init(&w, &text, true);
-  oc_render_json_begin(&w, SCHEMA, status, omcc_status_name(status), message,
-                       &cli->findings, &cli->places);
+  cli_json_begin(cli, &w, &text, SCHEMA, status, message);
   oc_json_put_string(&w, "file", path);
-  oc_render_json_end(&w);
-  oc_buf_putc(&text, '\n');
-  cli_out(STDOUT_FILENO, &text);
+  cli_json_end(&w, &text);
   return status;
 }
 

@@ -71,6 +71,22 @@ bool cli_add_finding(struct cli *cli, const struct omcc_error *err)
   return true;
 }
 
+void cli_json_begin(struct cli *cli, struct oc_json_writer *w, struct oc_buf *text,
+                    const char *schema, int status, const char *message)
+{
+  cli_buf(text);
+  oc_json_writer_init(w, text, true);
+  oc_render_json_begin(w, schema, status, omcc_status_name(status), message,
+                       &cli->findings, &cli->places);
+}
+
+void cli_json_end(struct oc_json_writer *w, struct oc_buf *text)
+{
+  oc_render_json_end(w);
+  oc_buf_putc(text, '\n');
+  cli_out(STDOUT_FILENO, text);
+}
+
 int cli_refuse(struct cli *cli, const char *schema, int status, const char *message)
 {
   struct oc_buf text;

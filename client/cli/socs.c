@@ -39,9 +39,7 @@ static void show_json(struct cli *cli, const Omcc__V1__Socs *socs)
   struct oc_json_writer w;
   struct oc_buf text;
 
-  cli_buf(&text);
-  oc_json_writer_init(&w, &text, true);
-  oc_render_json_begin(&w, SCHEMA, 0, "ok", "", &cli->findings, &cli->places);
+  cli_json_begin(cli, &w, &text, SCHEMA, 0, "");
   oc_json_begin_array(&w, "socs");
   for (size_t i = 0; i < socs->n_socs; i++) {
     const Omcc__V1__Soc *s = socs->socs[i];
@@ -57,9 +55,7 @@ static void show_json(struct cli *cli, const Omcc__V1__Socs *socs)
     oc_json_end_object(&w);
   }
   oc_json_end_array(&w);
-  oc_render_json_end(&w);
-  oc_buf_putc(&text, '\n');
-  cli_out(STDOUT_FILENO, &text);
+  cli_json_end(&w, &text);
 }
 
 static void family_head(const Omcc__V1__Soc *s, struct oc_buf *out)
