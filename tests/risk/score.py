@@ -11,8 +11,12 @@ import subprocess
 import sys
 
 SOC, MODE = "Ascend910B1", "fp16"
-HAZARDS = ["hz-overflow", "hz-underflow", "hz-residual", "hz-variance", "hz-cancel", "hz-mask", "hz-massive",
-           "hz-logsum", "hz-gelu"]
+# What the causes must be called, besides whatever else is found.
+HAZARDS = {"hz-overflow": ["risk-overflow"], "hz-underflow": ["risk-weights-vanish", "risk-underflow"],
+           "hz-residual": ["constant-out-of-fp16-range", "risk-overflow"], "hz-variance": ["risk-underflow"],
+           "hz-cancel": ["risk-absorbed"], "hz-mask": ["constant-out-of-fp16-range", "risk-overflow"],
+           "hz-massive": ["constant-out-of-fp16-range", "risk-overflow"], "hz-logsum": ["risk-exp"],
+           "hz-longsum": ["risk-long-sum"], "hz-gelu": []}
 BENIGN = [("resnet50", ["--layers", "1,1,1,1", "--width", "16", "--image", "64", "--classes", "10"]),
           ("bert-base", ["--layers", "2", "--width", "128", "--heads", "4", "--ffn", "512", "--vocab", "500"]),
           ("g1", []), ("g2", [])]
@@ -32,7 +36,7 @@ def main(program, zoogen, folder, source):
         subprocess.run([zoogen, kind, "-o", path, *args], check=True, capture_output=True)
         return path
 
-    for kind in HAZARDS:
+    for kind, ids in HAZARDS.items():
         path = make(kind)
         data = open(path, "rb").read()
         hot = sorted({m.decode() for m in re.findall(rb"hot_[a-z0-9_]+(?![a-z0-9_.])", data)
@@ -41,6 +45,8 @@ def main(program, zoogen, folder, source):
         missed = [n for n in hot if n not in found and not n.endswith("_output_0")]
         if missed:
             wrong.append(f"{kind}: not flagged: {missed}")
+        seen = {line.split()[0] for line in found.values()}
+        wrong += [f"{kind}: no finding '{i}'" for i in ids if i not in seen]
         others = [n for n in found if n not in hot]
         rows.append((kind, ops, len(hot) - len(missed), len(hot), len(others)))
         if hot:

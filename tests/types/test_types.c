@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "import/onnx/build.h"
+#include "import/tensorflow/rules.h"
 #include "optable/optable.h"
 
 static struct oc_optable *tables;
@@ -70,6 +71,12 @@ static bool is_source_type(const char *type)
       return false;
     source = source || oc_streq(r->op, type);
   }
+  n = 0;
+  for (const struct tf_rule *r; (r = tf_rule_at(n)) != NULL; n++) {
+    if (oc_streq(r->to, type))
+      return false;
+    source = source || oc_streq(r->op, type);
+  }
   return source;
 }
 
@@ -108,7 +115,13 @@ static void load(void)
     if (r->to)
       add_type(r->to, strlen(r->to));
   ck_assert_uint_gt(n, 150);
+  n = 0;
+  for (const struct tf_rule *r; (r = tf_rule_at(n)) != NULL; n++)
+    if (r->to)
+      add_type(r->to, strlen(r->to));
+  ck_assert_uint_gt(n, 150);
   each_file("daemon/compiler/import/onnx", ".c", add_literals);
+  each_file("daemon/compiler/import/tensorflow", ".c", add_literals);
   each_file("daemon/compiler/passes", ".c", add_literals);
   ck_assert_uint_gt(types.n, 150);
 }

@@ -129,6 +129,8 @@ static bool check_op(struct risk *r, const struct oc_op *op)
     return true;
   if (r->depth != OC_RISK_ALL)
     return false;
+  if (check_sums(r, op))
+    return true;
   for (uint32_t i = 0; i < op->n_outputs; i++)
     if (check_range(r, op, &op->outputs[i].t, &r->all[r->first[op->mark - 1] + i], false))
       return true;
@@ -136,7 +138,7 @@ static bool check_op(struct risk *r, const struct oc_op *op)
     if (check_range(r, op, &op->inputs[i].t, input_estimate(r, op, i),
                     oc_risk_constant_of(&op->inputs[i]) != NULL))
       return true;
-  return check_sums(r, op);
+  return false;
 }
 
 static int estimate_op(struct risk *r, const struct oc_op *op)
