@@ -1,6 +1,8 @@
 """Frozen TensorFlow graphs: the keep_dtype page's own example, cuts, and what is no frozen graph."""
+import shutil
+
 import schemas
-from harness import Case, main
+from harness import BINARY_DIR, Case, main
 
 B1 = "Ascend910B1"
 # Comments and lines as the page of the option shows them.
@@ -83,6 +85,25 @@ class TensorFlow(Case):
                                          "--backend=builtin")
                 self.fails(result, 2, wanted)
                 self.assertIn("--backend=atc", result.err)
+
+    def test_the_cache_serves_formats_that_only_atc_reads(self):
+        toolkit = self.world.root / "toolkit"
+        shutil.copytree(BINARY_DIR / "fake-atc", toolkit)
+        runs = self.world.root / "runs"
+        (toolkit / "fake-atc.conf").write_text(f"FAKE_COUNT_FILE={runs}\n")
+        self.world.env["ASCEND_HOME_PATH"] = str(toolkit)
+        self.world.write("net.caffemodel", b"\x0a\x03net")
+        self.world.write("net.prototxt", b"name: \"net\"\n")
+        self.world.write("net.air", b"\x0a\x03air")
+        caffe = ("--model=net.prototxt", "--weight=net.caffemodel", "--framework=0")
+        air = ("--model=net.air", "--framework=1")
+        for words, wanted in ((caffe, "miss"), (caffe, "hit"), (air, "miss"), (air, "hit")):
+            result = self.ok(self.world.omcc(*words, f"--soc_version={B1}", "--output=out/m"))
+            self.assertTrue(self.summary(result).startswith(wanted), f"{words}\n{result}")
+        self.world.write("net.caffemodel", b"\x0a\x03new")
+        result = self.ok(self.world.omcc(*caffe, f"--soc_version={B1}", "--output=out/m"))
+        self.assertTrue(self.summary(result).startswith("miss"), result)
+        self.assertEqual(runs.read_text().count("run"), 3)
 
 
 if __name__ == "__main__":
