@@ -6,6 +6,7 @@
 #include "worker/worker_internal.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -168,19 +169,25 @@ static int say_planned(struct oc_job *job, bool *ret_buildable, struct oc_error 
   return r;
 }
 
+/* Takes `output` over: it is closed before the answer, because the daemon seals the file
+ * as soon as it hears of it, and nobody may have it open for writing then. */
 static int do_build(struct oc_job *job, int output, struct oc_error *err)
 {
   Omcc__V1__Built built = OMCC__V1__BUILT__INIT;
   Omcc__V1__FromWorker m = OMCC__V1__FROM_WORKER__INIT;
+  struct rusage use;
 
   job->building = true;
   int r = oc_job_build(job, output, &built.size, err);
+  close(output);
   if (r < 0)
     return r;
   built.import_us = job->import_us;
   built.infer_us = job->infer_us;
   built.resolve_us = job->resolve_us;
   built.emit_us = job->emit_us;
+  if (getrusage(RUSAGE_SELF, &use) == 0)
+    built.max_rss_bytes = (uint64_t)use.ru_maxrss * 1024;
   m.body_case = OMCC__V1__FROM_WORKER__BODY_BUILT;
   m.built = &built;
   return oc_job_send(job, &m, NULL, 0, err);
@@ -199,8 +206,6 @@ static int finish_plan(struct oc_job *job, bool buildable, struct oc_error *err)
     int output = oc_frame_take_fd(&frame, m->build->output_fd);
     r = output < 0 ? oc_error_set(err, OC_E_PROTO, "Build came without a descriptor")
                    : do_build(job, output, err);
-    if (output >= 0)
-      close(output);
   }
   oc_frame_close_fds(&frame);
   return r;

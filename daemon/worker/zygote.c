@@ -8,6 +8,7 @@
 #include "worker/worker_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,17 +37,19 @@ struct zygote {
   bool ready;
 };
 
-static int send_message(struct zygote *z, Omcc__V1__FromWorker *m, int fd,
-                        struct oc_error *err)
+/* Takes the descriptors over, also when it fails. */
+static int send_message(struct zygote *z, Omcc__V1__FromWorker *m, const int *fds,
+                        size_t n_fds, struct oc_error *err)
 {
   struct oc_buf out;
 
   oc_buf_init(&out, OC_MAX_FRAME);
   int r = oc_message_pack(m, &out);
   if (r == 0)
-    r = oc_channel_send(z->channel, out.data, out.len, &fd, fd >= 0 ? 1 : 0, true, err);
-  else if (fd >= 0)
-    close(fd);
+    r = oc_channel_send(z->channel, out.data, out.len, fds, n_fds, true, err);
+  else
+    for (size_t i = 0; i < n_fds; i++)
+      close(fds[i]);
   oc_buf_clear(&out);
   return r;
 }
@@ -142,7 +145,7 @@ static int tell_ready(struct zygote *z, const char *failure, struct oc_error *er
   m.ready = &ready;
   int r = describe_socs(&ready, socs, n_socs, &arena);
   r = r < 0 ? oc_error_set(err, r, "no memory for the list of targets")
-            : send_message(z, &m, -1, err);
+            : send_message(z, &m, NULL, 0, err);
   oc_arena_clear(&arena);
   return r;
 }
@@ -192,21 +195,44 @@ _Noreturn static void be_child(struct zygote *z, int fd, int zygote_pid)
   _exit(oc_child_run(fd, z->tables));
 }
 
+/* What a child shares with the daemon: its socket, and a pipe that takes its last words.
+ * Index 0 is the daemon's end, 1 the child's. */
+struct child_ends {
+  int socket[2];
+  int words[2];
+};
+
+static int make_ends(struct child_ends *e, struct oc_error *err)
+{
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, e->socket) < 0)
+    return oc_error_errno(err, OC_E_IO, "cannot make a socket for a child");
+  if (pipe2(e->words, O_CLOEXEC) == 0)
+    return 0;
+  oc_error_errno(err, OC_E_IO, "cannot make a pipe for a child");
+  close(e->socket[0]);
+  close(e->socket[1]);
+  return OC_E_IO;
+}
+
 static int fork_one(struct zygote *z, struct oc_error *err)
 {
-  int pair[2];
+  struct child_ends ends;
   int self = getpid();
 
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-    return oc_error_errno(err, OC_E_IO, "cannot make a socket for a child");
+  int r = make_ends(&ends, err);
+  if (r < 0)
+    return r;
   pid_t pid = fork();
   if (pid == 0) {
-    close(pair[0]);
-    be_child(z, pair[1], self);
+    dup2(ends.words[1], STDERR_FILENO);
+    be_child(z, ends.socket[1], self);
   }
-  close(pair[1]);
+  close(ends.socket[1]);
+  close(ends.words[1]);
+  int mine[] = { ends.socket[0], ends.words[0] };
   if (pid < 0) {
-    close(pair[0]);
+    close(mine[0]);
+    close(mine[1]);
     return oc_error_errno(err, OC_E_IO, "cannot fork a child");
   }
   Omcc__V1__Child child = OMCC__V1__CHILD__INIT;
@@ -214,7 +240,7 @@ static int fork_one(struct zygote *z, struct oc_error *err)
   child.pid = (uint32_t)pid;
   m.body_case = OMCC__V1__FROM_WORKER__BODY_CHILD;
   m.child = &child;
-  return send_message(z, &m, pair[0], err);
+  return send_message(z, &m, mine, OC_COUNT(mine), err);
 }
 
 static int reap(struct zygote *z, struct oc_error *err)
@@ -235,7 +261,7 @@ static int reap(struct zygote *z, struct oc_error *err)
     gone.max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024u;
     m.body_case = OMCC__V1__FROM_WORKER__BODY_CHILD_GONE;
     m.child_gone = &gone;
-    int r = send_message(z, &m, -1, err);
+    int r = send_message(z, &m, NULL, 0, err);
     if (r < 0)
       return r;
   }

@@ -164,6 +164,7 @@ struct oc_channel *play_child(struct play *p, pid_t *ret_pid)
   if (ret_pid)
     *ret_pid = (pid_t)answer->child->pid;
   struct oc_channel *c = oc_channel_new(oc_frame_take_fd(&frame, 0), OC_MAX_FRAME);
+  oc_frame_close_fds(&frame); /* its stderr: nobody listens here */
   ck_assert(c != NULL);
   Omcc__V1__FromWorker *hello = play_hear(p, c, &frame);
   ck_assert(hello && hello->body_case == OMCC__V1__FROM_WORKER__BODY_HELLO);
