@@ -136,7 +136,7 @@ static int read_aicpu_op(const struct oc_read *r, const struct oc_tree *v)
 
 int oc_read_aicpu(const struct oc_read *r, const struct oc_tree *root)
 {
-  const struct oc_tree *ops;
+  const struct oc_tree *ops = NULL;
   int rc = ops_of(r, root, &ops);
 
   for (const struct oc_tree *v = rc ? NULL : ops->first; v && !rc; v = v->next)
@@ -259,7 +259,7 @@ static int read_ir_op(const struct oc_read *r, const struct oc_tree *v)
 
 int oc_read_ir(const struct oc_read *r, const struct oc_tree *root)
 {
-  const struct oc_tree *ops;
+  const struct oc_tree *ops = NULL;
   int rc = ops_of(r, root, &ops);
 
   for (const struct oc_tree *v = rc ? NULL : ops->first; v && !rc; v = v->next)

@@ -30,7 +30,7 @@ static int members(const struct oc_read *r, const struct oc_tree *row,
 int oc_read_retype(const struct oc_read *r, const struct oc_tree *root)
 {
   static const char *const keys[] = { "from", "to", "how", "when", "tables", "source" };
-  const struct oc_tree *rows;
+  const struct oc_tree *rows = NULL;
   int rc = rows_of(r, root, &rows);
 
   if (rc)
@@ -53,7 +53,7 @@ int oc_read_retype(const struct oc_read *r, const struct oc_tree *root)
 int oc_read_unsupported(const struct oc_read *r, const struct oc_tree *root)
 {
   static const char *const keys[] = { "type", "tables", "reason" };
-  const struct oc_tree *rows;
+  const struct oc_tree *rows = NULL;
   int rc = rows_of(r, root, &rows);
 
   if (rc)
