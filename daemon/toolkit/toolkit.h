@@ -36,8 +36,8 @@ struct oc_toolkit {
   /* The listed environment of a run (HOME, TMPDIR and the like are the runner's). */
   struct oc_toolkit_text *env;
   size_t n_env;
-  /* Op files, built-in ones first, by name: "toolkit/SOC/FILE" or "custom/VENDOR/SOC/FILE"
-   * and the path. */
+  /* Op files, built-in ones first, by name: "toolkit/SOC/FILE" or
+   * "custom/VENDOR/SOC/FILE" and the path. */
   struct oc_toolkit_text *tables;
   size_t n_tables;
 };

@@ -256,6 +256,16 @@ START_TEST(failures_have_status_and_sentence_and_are_not_cached)
 }
 END_TEST
 
+START_TEST(an_input_that_changes_is_a_finding)
+{
+  struct ask a = { .model = house_file("m", "fail input_changed\n") };
+  const Omcc__V1__Finished *f = talk_ask(&t, &a);
+
+  ck_assert_uint_eq(f->n_findings, 1);
+  ck_assert_str_eq(f->findings[0]->id, "input-changed-reading");
+}
+END_TEST
+
 START_TEST(a_plan_that_forbids_building_brings_its_report)
 {
   struct ask a = { .model = house_file("m", "notok\n") };
@@ -509,6 +519,7 @@ Suite *jobs_suite(void)
   tcase_add_test(c, a_worker_that_dies_twice_fails_its_job_only);
   tcase_add_loop_test(c, failures_have_status_and_sentence_and_are_not_cached, 0,
                       (int)(sizeof(failures) / sizeof(failures[0])));
+  tcase_add_test(c, an_input_that_changes_is_a_finding);
   tcase_add_test(c, a_plan_that_forbids_building_brings_its_report);
   tcase_add_test(c, findings_of_the_worker_arrive);
   tcase_add_test(c, equal_plans_share_an_object);
