@@ -6,11 +6,12 @@
  * modify_mixlist        JSON {"white-list": {"to-add": [...], "to-remove": [...]}, ...}
  * op_precision_mode     ini with [ByOpType] and [ByNodeName]
  *
- * Everything lives in the caller's arena. A mistake of the user is a finding with flag
- * and line; the functions then return OC_E_FORMAT and leave no list. Findings carry the
- * vendor's code. Entries are numbered from 1 in file order: that number is the "canonical
- * entry" of findings and reports, and whoever parses the same bytes gets the same
- * numbers. Rules: the vendor's option pages and the public parsers. */
+ * Everything lives in the caller's arena, except that texts are slices of the bytes
+ * given, which must live as long as the list. A mistake of the user is a finding with
+ * flag and line; the functions then return OC_E_FORMAT and leave no list. Findings carry
+ * the vendor's code. Entries are numbered from 1 in file order: that number is the
+ * "canonical entry" of findings and reports, and whoever parses the same bytes gets the
+ * same numbers. Rules: the vendor's option pages and the public parsers. */
 #ifndef OC_LISTS_LISTS_H
 #define OC_LISTS_LISTS_H
 

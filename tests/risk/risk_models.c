@@ -70,7 +70,9 @@ static int mark(struct run *r, const char *keep)
 
   if (!keep)
     return 0;
-  if (!text || oc_keep_parse(&r->arena, text, len, 0, &r->findings, &r->keep))
+  /* A list's texts are slices of its bytes: those must live as long as the list. */
+  const char *bytes = text ? oc_arena_memdup(&r->arena, text, len) : NULL;
+  if (!bytes || oc_keep_parse(&r->arena, bytes, len, 0, &r->findings, &r->keep))
     return -1;
   return oc_precision_mark(r->graph, r->keep, &r->arena, &r->findings, &r->marks);
 }
