@@ -175,13 +175,45 @@ static int place_all(struct cli *cli, struct omcc *c, const Omcc__V1__CacheAnswe
 
     if (m->name[0] == '/' || strstr(m->name, ".."))
       continue;
-    if (!artifact || i)
+    if (!artifact)
       path = oc_arena_printf(&cli->arena, "%.*s%s", slash ? (int)(slash - output + 1) : 0,
                              output, m->name);
     status = path ? place(cli, c, m, path) : OMCC_BUG;
     if (status)
       return status;
   }
+  return 0;
+}
+
+/* A result of many files comes in several answers; `ret` names them all. */
+static int get_all(struct cli *cli, struct omcc *c, struct omcc_cache_query query,
+                   const char *output, const Omcc__V1__CacheAnswer **ret)
+{
+  Omcc__V1__Member **all = NULL;
+  Omcc__V1__CacheAnswer *whole;
+  size_t n = 0;
+  int status;
+
+  do {
+    status = care_ask(cli, &query, c, CARE_SCHEMA, ret);
+    if (status || (*ret)->status)
+      return status;
+    status = place_all(cli, c, *ret, output);
+    if (status)
+      return status;
+    all = oc_arena_grow(&cli->arena, all, n, n + (*ret)->n_members + 1, sizeof(*all));
+    if (!all)
+      return OMCC_BUG;
+    for (size_t i = 0; i < (*ret)->n_members; i++)
+      all[n++] = (*ret)->members[i];
+    query.skip = (uint32_t)n;
+  } while ((*ret)->more && (*ret)->n_members);
+  whole = oc_arena_memdup(&cli->arena, *ret, sizeof(**ret));
+  if (!whole)
+    return OMCC_BUG;
+  whole->members = all;
+  whole->n_members = n;
+  *ret = whole;
   return 0;
 }
 
@@ -208,9 +240,8 @@ static int ask_and_show(struct cli *cli, const struct omcc_cache_query *query,
 
   if (cli_connect(cli, OMCC_START_NEVER, &c, &err) < 0)
     return cli_fail(cli, CARE_SCHEMA, &err);
-  status = care_ask(cli, query, c, CARE_SCHEMA, &a);
-  if (!status && !a->status && query->what == OMCC_CACHE_GET)
-    status = place_all(cli, c, a, output);
+  status = query->what == OMCC_CACHE_GET ? get_all(cli, c, *query, output, &a)
+                                         : care_ask(cli, query, c, CARE_SCHEMA, &a);
   if (!status)
     status = show(cli, CARE_SCHEMA, a);
   omcc_close(c);

@@ -114,6 +114,7 @@ int omcc_cache_ask(struct omcc *c, const struct omcc_cache_query *query, int tim
   cache.toolkit = (char *)(query->toolkit ? query->toolkit : "");
   cache.dry_run = query->dry_run;
   cache.pin_s = query->pin_s;
+  cache.skip = query->skip;
   m.body_case = OMCC__V1__TO_DAEMON__BODY_CACHE;
   m.cache = &cache;
   return exchange(c, &m, &query->fd, query->has_fd ? 1 : 0, timeout_ms, ret, ret_len,

@@ -238,6 +238,7 @@ int omcc_reconnect(struct omcc *c, struct omcc_error *err)
     if (job->finished)
       continue;
     job->resubmitted = true;
+    omcc_clear_result(job);           /* members that came before the connection broke */
     job->submit.stop_at = (char *)""; /* a stop point is for the first try */
     rc = omcc_send_submit(job, err);
   }

@@ -126,6 +126,10 @@ int omcc_answer_need_files(struct omcc_job *job, const Omcc__V1__NeedFiles *m,
 void omcc_forget_answer(struct omcc *c);
 
 /* ---- result.c ---- */
+
+/* Appends members that came before their Finished, or with it. */
+int omcc_take_members(struct omcc_job *job, Omcc__V1__Member **m, size_t n,
+                      struct oc_frame *frame, struct omcc_error *err);
 int omcc_take_result(struct omcc_job *job, const Omcc__V1__Finished *m,
                      struct oc_frame *frame, struct omcc_error *err);
 void omcc_clear_result(struct omcc_job *job);

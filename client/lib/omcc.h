@@ -275,6 +275,7 @@ struct omcc_cache_query {
   const char *toolkit;
   bool has_fd; /* WHENCE: the file's descriptor, which stays the caller's */
   int fd;
+  uint32_t skip; /* GET: members that earlier answers brought (CacheAnswer.more) */
 };
 /* As omcc_ask(): `ret` is a CacheStats, CacheList or CacheAnswer. */
 int omcc_cache_ask(struct omcc *c, const struct omcc_cache_query *query, int timeout_ms,

@@ -1,5 +1,6 @@
 /* A Finished message becomes a result that lives as long as its job: strings and inline
- * members are copied out of the frame, descriptors are taken over. */
+ * members are copied out of the frame, descriptors are taken over. A large result's first
+ * members come in frames before it. */
 #include <string.h>
 #include <unistd.h>
 
@@ -57,6 +58,26 @@ static void fill_plain(struct omcc_job *job, const Omcc__V1__Finished *m)
   r->saved_ms = m->saved_ms;
 }
 
+int omcc_take_members(struct omcc_job *job, Omcc__V1__Member **m, size_t n,
+                      struct oc_frame *frame, struct omcc_error *err)
+{
+  struct omcc_result *r = &job->result;
+  struct omcc_member *grown;
+  int rc = 0;
+
+  if (n > OC_MAX_MEMBERS - r->n_members)
+    return omcc_fail(err, OMCC_E_PROTO, OMCC_DAEMON, "a result of %zu members",
+                     r->n_members + n);
+  grown = oc_arena_grow(&job->result_arena, r->members, r->n_members,
+                        r->n_members + n + 1, sizeof(*grown));
+  if (!grown)
+    return omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory for the result");
+  r->members = grown;
+  for (size_t i = 0; i < n && !rc; i++)
+    rc = take_member(job, m[i], frame, &r->members[r->n_members++], err);
+  return rc;
+}
+
 int omcc_take_result(struct omcc_job *job, const Omcc__V1__Finished *m,
                      struct oc_frame *frame, struct omcc_error *err)
 {
@@ -64,16 +85,8 @@ int omcc_take_result(struct omcc_job *job, const Omcc__V1__Finished *m,
   struct oc_buf bytes;
   int rc = 0;
 
-  omcc_clear_result(job);
   fill_plain(job, m);
-  if (m->n_members > OC_MAX_MEMBERS)
-    return omcc_fail(err, OMCC_E_PROTO, OMCC_DAEMON, "a result of %zu members",
-                     m->n_members);
-  r->members = OC_NEW_N(&job->result_arena, struct omcc_member, m->n_members + 1);
-  if (!r->members)
-    return omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory for the result");
-  for (size_t i = 0; i < m->n_members && !rc; i++)
-    rc = take_member(job, m->members[i], frame, &r->members[r->n_members++], err);
+  rc = omcc_take_members(job, m->members, m->n_members, frame, err);
   if (rc < 0)
     return rc;
   if (m->report_case == OMCC__V1__FINISHED__REPORT_REPORT_FD)

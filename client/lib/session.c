@@ -200,6 +200,8 @@ static int on_message(struct omcc *c, const Omcc__V1__ToClient *m, struct oc_fra
       job->on.output(job->user, job, m->output->is_stderr, m->output->data.data,
                      m->output->data.len);
     return 0;
+  case OMCC__V1__TO_CLIENT__BODY_MEMBERS:
+    return omcc_take_members(job, m->members->members, m->members->n_members, frame, err);
   case OMCC__V1__TO_CLIENT__BODY_FINISHED:
     return on_finished(job, m->finished, frame, err);
   case OMCC__V1__TO_CLIENT__BODY_REFUSAL: return on_refusal(job, m->refusal, frame, err);

@@ -3,177 +3,30 @@
  * A request is gone once it has its Finished. Members travel as descriptors (or inline
  * when small), the report always as a descriptor. What the vendor's compiler said while
  * it ran goes out before, line by line, replayed when it ran for somebody else. */
-#include "server/server_internal.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "server/reply.h"
 
-struct reply {
-  Omcc__V1__Finished f;
-  Omcc__V1__Member members[OC_MAX_MEMBERS];
-  Omcc__V1__Member *list[OC_MAX_MEMBERS];
-  int fds[OC_MAX_FRAME_FDS];
-  size_t n_fds;
-  uint64_t bytes;
-  int own_fd; /* a report that was made for this reply */
-};
-
-static void reply_init(struct reply *p, const struct order *o, const struct request *r)
+static Omcc__V1__Member member_message(const char *name, const char *kind, uint32_t mode,
+                                       uint64_t size, const uint8_t *sha256,
+                                       const void *data)
 {
-  p->n_fds = 0;
-  p->bytes = 0;
-  p->own_fd = -1;
-  omcc__v1__finished__init(&p->f);
-  p->f.members = p->list;
-  p->f.elapsed_ms = (server_now_ns() - r->started_ns) / 1000000;
-  p->f.tool_exit = -1;
-  p->f.miss_reasons = r->reasons;
-  p->f.n_miss_reasons = r->n_reasons;
-  p->f.differences = r->differences;
-  p->f.n_differences = r->n_differences;
-  p->f.nearest.data = (uint8_t *)r->nearest;
-  p->f.nearest.len = r->has_nearest ? sizeof(r->nearest) : 0;
-  p->f.code = (char *)"ok";
-  if (!o)
-    return;
-  p->f.backend = (char *)o->backend;
-  p->f.job = o->job;
-  if (!o->uncached && o->keyed) {
-    p->f.key.data = (uint8_t *)o->key;
-    p->f.key.len = sizeof(o->key);
+  Omcc__V1__Member m = OMCC__V1__MEMBER__INIT;
+
+  m.name = (char *)name;
+  m.kind = (char *)kind;
+  m.mode = mode;
+  m.size = size;
+  m.sha256.data = (uint8_t *)sha256;
+  m.sha256.len = OC_SHA256_LEN;
+  if (data) {
+    m.inline_.data = (uint8_t *)data;
+    m.inline_.len = size;
   }
-}
-
-/* False when the result does not fit into one answer. */
-static bool add_member(struct reply *p, const char *name, const char *kind, uint32_t mode,
-                       uint64_t size, const uint8_t *sha256, int fd, const void *data)
-{
-  Omcc__V1__Member *m = &p->members[p->f.n_members];
-
-  /* One place is kept for the report. */
-  if (p->f.n_members == OC_MAX_MEMBERS || (fd >= 0 && p->n_fds + 1 == OC_MAX_FRAME_FDS))
-    return false;
-  omcc__v1__member__init(m);
-  m->name = (char *)name;
-  m->kind = (char *)kind;
-  m->mode = mode;
-  m->size = size;
-  m->sha256.data = (uint8_t *)sha256;
-  m->sha256.len = OC_SHA256_LEN;
-  if (fd >= 0) {
-    m->where_case = OMCC__V1__MEMBER__WHERE_FD;
-    m->fd = (uint32_t)p->n_fds;
-    p->fds[p->n_fds++] = fd;
-  } else {
-    m->where_case = OMCC__V1__MEMBER__WHERE_INLINE;
-    m->inline_.data = (uint8_t *)data;
-    m->inline_.len = size;
-  }
-  p->list[p->f.n_members++] = m;
-  p->bytes += size;
-  return true;
-}
-
-static void add_report(struct reply *p, int fd)
-{
-  if (fd < 0)
-    return;
-  p->f.report_case = OMCC__V1__FINISHED__REPORT_REPORT_FD;
-  p->f.report_fd = (uint32_t)p->n_fds;
-  p->fds[p->n_fds++] = fd;
-}
-
-/* Small reports are stored inline; they travel as a file all the same. */
-static void add_report_bytes(struct reply *p, const void *data, uint64_t size)
-{
-  p->own_fd = memfd_create("report", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (p->own_fd < 0 || write(p->own_fd, data, size) != (ssize_t)size)
-    return;
-  fcntl(p->own_fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  add_report(p, p->own_fd);
-}
-
-/* The request's findings, and those of worker and runner. */
-static void add_findings(struct reply *p, struct request *r, const struct order *o)
-{
-  size_t n_own = 0, n_order = 0;
-  Omcc__V1__Finding **own = oc_findings_to_messages(&r->findings, &r->arena, &n_own);
-  Omcc__V1__Finding **order =
-      o ? oc_findings_to_messages(&o->findings, &r->arena, &n_order) : NULL;
-  Omcc__V1__Finding **all = OC_NEW_N(&r->arena, Omcc__V1__Finding *, n_own + n_order + 1);
-
-  if (!all)
-    return;
-  if (own && n_own)
-    memcpy(all, own, n_own * sizeof(Omcc__V1__Finding *));
-  if (order && n_order)
-    memcpy(all + n_own, order, n_order * sizeof(Omcc__V1__Finding *));
-  p->f.findings = all;
-  p->f.n_findings = (own ? n_own : 0) + (order ? n_order : 0);
-}
-
-static void log_answer(const struct oc_server *s, const struct reply *p)
-{
-  struct oc_log_line l;
-
-  oc_log_begin(&l, s->log, OC_LOG_INFO, "answered");
-  oc_log_u64(&l, "job", p->f.job);
-  oc_log_str(&l, "code", p->f.code);
-  oc_log_str(&l, "result", p->f.result);
-  if (*p->f.hit_kind)
-    oc_log_str(&l, "kind", p->f.hit_kind);
-  if (p->f.key.len)
-    oc_log_hex(&l, "key", p->f.key.data, p->f.key.len);
-  oc_log_u64(&l, "bytes", p->bytes);
-  oc_log_u64(&l, "ms", p->f.elapsed_ms);
-  if (*p->f.stored)
-    oc_log_str(&l, "stored", p->f.stored);
-  if (*p->f.stored_reason)
-    oc_log_str(&l, "reason", p->f.stored_reason);
-  if (*p->f.message)
-    oc_log_str(&l, "message", p->f.message);
-  oc_log_end(&l);
-}
-
-/* Sends, and forgets the request. */
-static void reply_send(struct oc_server *s, struct reply *p, struct request *r)
-{
-  struct session *c = server_session(s, r->session);
-  Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
-  uint64_t id = r->id;
-
-  m.id = id;
-  m.body_case = OMCC__V1__TO_CLIENT__BODY_FINISHED;
-  m.finished = &p->f;
-  log_answer(s, p);
-  oc_counter_add(&s->count, OC_COUNT_BYTES_DELIVERED, p->bytes);
-  if (c && session_send(c, &m, p->fds, p->n_fds)) {
-    r = session_request(c, id);
-    if (r)
-      session_drop_request(c, r);
-  }
-  if (p->own_fd >= 0)
-    close(p->own_fd);
-}
-
-static void set_status(struct reply *p, unsigned status, const char *message)
-{
-  p->f.status = status;
-  p->f.code = (char *)oc_status_word(status);
-  p->f.message = (char *)message;
-}
-
-static void too_many(struct reply *p)
-{
-  p->f.n_members = 0;
-  p->n_fds = 0;
-  set_status(p, OC_STATUS_BUG, "the result has more files than one answer can carry");
+  return m;
 }
 
 /* ---------------------------------------------------------------- hits */
@@ -194,6 +47,14 @@ static void replay_member(struct session *c, uint64_t id, const struct oc_cache_
     run_replay(c, id, is_stderr, text, m->size);
 }
 
+static bool add_cached(struct reply *p, const struct oc_cache_member *m)
+{
+  Omcc__V1__Member to =
+      member_message(m->name, m->kind, m->mode, m->size, m->sha256, m->data);
+
+  return reply_add_member(p, &to, m->fd);
+}
+
 static bool add_hit_members(struct reply *p, struct session *c, uint64_t id,
                             const struct oc_cache_hit *hit)
 {
@@ -206,14 +67,13 @@ static bool add_hit_members(struct reply *p, struct session *c, uint64_t id,
       report = m;
     else if (oc_streq(m->kind, "stdout") || oc_streq(m->kind, "stderr"))
       replay_member(c, id, m);
-    else if (!add_member(p, m->name, m->kind, m->mode, m->size, m->sha256, m->fd,
-                         m->data))
+    else if (!add_cached(p, m))
       return false;
   }
   if (report && report->fd >= 0)
-    add_report(p, report->fd);
+    reply_add_report(p, report->fd);
   else if (report && report->data)
-    add_report_bytes(p, report->data, report->size);
+    reply_add_report_bytes(p, report->data, report->size);
   return true;
 }
 
@@ -229,7 +89,7 @@ void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit)
   p.f.key.data = o->key;
   p.f.key.len = sizeof(o->key);
   if (!add_hit_members(&p, c, r->id, hit))
-    too_many(&p);
+    reply_too_many(&p);
   p.f.result = (char *)"hit";
   p.f.hit_kind = (char *)(r->relabel ? "relabelled" : "exact");
   p.f.stored = (char *)"yes";
@@ -241,7 +101,7 @@ void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit)
   p.f.tool_exit = hit->facts.tool_exit;
   p.f.table_id = (char *)hit->facts.table_id;
   p.f.toolkit = (char *)hit->facts.toolkit;
-  add_findings(&p, r, NULL);
+  reply_add_findings(&p, r, NULL);
   oc_counter_add(&s->count, r->relabel ? OC_COUNT_HITS_RELABELLED : OC_COUNT_HITS_EXACT,
                  1);
   oc_counter_add(&s->count, OC_COUNT_SAVED_MS, p.f.saved_ms);
@@ -261,8 +121,8 @@ void answer_lookup(struct order *o, struct request *r, bool cached)
   }
   p.f.result = (char *)(cached ? "cached" : "uncached");
   if (!cached)
-    set_status(&p, OC_STATUS_DIFFERS, "not cached");
-  add_findings(&p, r, NULL);
+    reply_set_status(&p, OC_STATUS_DIFFERS, "not cached");
+  reply_add_findings(&p, r, NULL);
   reply_send(o->srv, &p, r);
 }
 
@@ -299,12 +159,12 @@ static void fill_failure(struct reply *p, const struct order *o)
   enum oc_failure why = j ? oc_flow_job_failure(j) : OC_FAIL_INTERNAL;
 
   if (o->fail_status)
-    set_status(p, o->fail_status,
-               o->fail_message ? o->fail_message : failure_message(why));
+    reply_set_status(p, o->fail_status,
+                     o->fail_message ? o->fail_message : failure_message(why));
   else
-    set_status(p, failure_status(why), failure_message(why));
+    reply_set_status(p, failure_status(why), failure_message(why));
   p->f.tool_exit = o->tool_exit;
-  add_report(p, o->report_fd);
+  reply_add_report(p, o->report_fd);
 }
 
 static const char *result_word(const struct order *o, enum oc_answer how)
@@ -326,12 +186,15 @@ static void fill_result(struct reply *p, const struct order *o, enum oc_answer h
   for (size_t i = 0; i < o->n_members; i++) {
     const struct member *m = &o->members[i];
 
-    if (add_member(p, m->name, m->kind, m->mode, m->size, m->sha256, m->fd, m->data))
+    Omcc__V1__Member to =
+        member_message(m->name, m->kind, m->mode, m->size, m->sha256, m->data);
+
+    if (reply_add_member(p, &to, m->fd))
       continue;
-    too_many(p);
+    reply_too_many(p);
     return;
   }
-  add_report(p, o->report_fd);
+  reply_add_report(p, o->report_fd);
   p->f.result = (char *)result_word(o, how);
   p->f.hit_kind = (char *)kind_word(o, how);
   p->f.stored = (char *)o->stored;
@@ -345,6 +208,7 @@ static void fill_result(struct reply *p, const struct order *o, enum oc_answer h
   p->f.peak_rss_bytes = o->peak_rss_bytes;
   p->f.tool_exit = o->tool_exit;
   p->f.toolkit = (char *)o->toolkit;
+  p->f.table_id = (char *)(o->table_id ? o->table_id : "");
 }
 
 void answer_captured(struct order *o, struct request *r)
@@ -389,14 +253,14 @@ void answer_job(struct order *o, struct request *r, enum oc_answer how)
   case OC_ANSWER_RESULT:
   case OC_ANSWER_JOINED:
   case OC_ANSWER_HIT: fill_result(&p, o, how); break;
-  case OC_ANSWER_EXPLAINED: add_report(&p, o->report_fd); break;
+  case OC_ANSWER_EXPLAINED: reply_add_report(&p, o->report_fd); break;
   case OC_ANSWER_FAILED: fill_failure(&p, o); break;
   case OC_ANSWER_STOPPED:
-    set_status(&p, OC_STATUS_STOPPED,
-               s->stops ? "the daemon was stopped" : "the job was cancelled");
+    reply_set_status(&p, OC_STATUS_STOPPED,
+                     s->stops ? "the daemon was stopped" : "the job was cancelled");
     break;
   }
-  add_findings(&p, r, o);
+  reply_add_findings(&p, r, o);
   reply_send(s, &p, r);
 }
 
@@ -405,8 +269,8 @@ void answer_request_error(struct session *c, struct request *r, const char *mess
   struct reply p;
 
   reply_init(&p, NULL, r);
-  set_status(&p, OC_STATUS_REQUEST, message);
-  add_findings(&p, r, NULL);
+  reply_set_status(&p, OC_STATUS_REQUEST, message);
+  reply_add_findings(&p, r, NULL);
   reply_send(c->srv, &p, r);
 }
 

@@ -108,11 +108,13 @@ static void add_parts(struct session *c, const uint8_t *key, struct oc_arena *ar
   }
 }
 
-/* Members of an entry; with their bytes when `fds` is given. Report and captured output
- * are no files of the result. */
-static size_t add_members(const struct oc_cache_hit *h, struct oc_arena *arena,
-                          Omcc__V1__CacheAnswer *a, int *fds)
+/* Members of an entry; with their bytes when `fds` is given: as many as one frame takes,
+ * after the `skip` that came before. Report and captured output are no files of the
+ * result. */
+static size_t add_members(const struct oc_cache_hit *h, size_t skip,
+                          struct oc_arena *arena, Omcc__V1__CacheAnswer *a, int *fds)
 {
+  uint64_t inlined = 0;
   size_t n_fds = 0;
 
   a->members = OC_NEW_N(arena, Omcc__V1__Member *, h->n_members + 1);
@@ -121,8 +123,16 @@ static size_t add_members(const struct oc_cache_hit *h, struct oc_arena *arena,
     bool file = oc_streq(from->kind, "artifact") || oc_streq(from->kind, "side");
     Omcc__V1__Member *m = OC_NEW(arena, Omcc__V1__Member);
 
-    if (!m || (fds && (!file || n_fds == OC_MAX_FRAME_FDS)))
+    if (!m || (fds && !file) || skip) {
+      skip -= file && skip;
       continue;
+    }
+    inlined += from->fd < 0 ? from->size : 0;
+    if (fds && a->n_members &&
+        (n_fds == OC_MAX_FRAME_FDS || inlined > OC_MAX_FRAME / 2)) {
+      a->more = true;
+      break;
+    }
     omcc__v1__member__init(m);
     m->name = (char *)from->name;
     m->kind = (char *)from->kind;
@@ -162,7 +172,7 @@ static void show(struct session *c, uint64_t id, const char *hex)
   fill_entry(&entry, key, &hit);
   a.entries = entries;
   a.n_entries = 1;
-  add_members(&hit, &arena, &a, NULL);
+  add_members(&hit, 0, &arena, &a, NULL);
   add_parts(c, key, &arena, &a);
   answer(c, id, &a, NULL, 0);
   oc_cache_hit_clear(&hit);
@@ -174,6 +184,7 @@ static void show(struct session *c, uint64_t id, const char *hex)
 struct get {
   struct task task;
   uint64_t session, id;
+  size_t skip;
   uint8_t key[OC_SHA256_LEN];
   struct oc_cache_hit hit;
 };
@@ -196,7 +207,7 @@ static void deliver(struct session *c, struct get *g)
   fill_entry(&entry, g->key, &g->hit);
   a.entries = entries;
   a.n_entries = 1;
-  size_t n = add_members(&g->hit, &arena, &a, fds);
+  size_t n = add_members(&g->hit, g->skip, &arena, &a, fds);
   answer(c, g->id, &a, fds, n);
   oc_arena_clear(&arena);
 }
@@ -216,7 +227,7 @@ static void get_done(struct task *t)
   free(g);
 }
 
-static void get(struct session *c, uint64_t id, const char *hex)
+static void get(struct session *c, uint64_t id, const char *hex, uint32_t skip)
 {
   struct get *g = calloc(1, sizeof(*g));
   struct order *o = order_new(c->srv, c->uid);
@@ -224,6 +235,7 @@ static void get(struct session *c, uint64_t id, const char *hex)
   if (g && o && find(c, id, hex, g->key)) {
     g->session = c->id;
     g->id = id;
+    g->skip = skip;
     if (oc_cache_lookup(c->srv->cache, g->key, c->uid, &g->hit, NULL) == 1) {
       g->task = (struct task){ .uid = c->uid, .run = run_get, .done = get_done };
       g->task.order = o;
@@ -466,7 +478,7 @@ void care_answer(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m
 {
   switch (m->what) {
   case OMCC__V1__CACHE_REQUEST__WHAT__SHOW: show(c, id, m->key); return;
-  case OMCC__V1__CACHE_REQUEST__WHAT__GET: get(c, id, m->key); return;
+  case OMCC__V1__CACHE_REQUEST__WHAT__GET: get(c, id, m->key, m->skip); return;
   case OMCC__V1__CACHE_REQUEST__WHAT__WHY: why_answer(c, id, m->key); return;
   case OMCC__V1__CACHE_REQUEST__WHAT__WHENCE:
     whence(c, id, oc_frame_take_fd(f, m->fd));

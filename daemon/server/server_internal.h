@@ -167,6 +167,7 @@ struct order {
   int tool_exit;
   bool device_ready;
   const char *toolkit;
+  const char *table_id; /* of the plan, NULL without one */
   const char *hit_kind; /* "" for a fresh result */
   const char *stored, *stored_reason;
 

@@ -76,7 +76,7 @@ static void fill_facts(const struct order *o, struct oc_cache_facts *facts)
   facts->soc = or_empty(oc_flags_get(&o->flags, "soc_version"));
   facts->backend = o->backend;
   facts->mode = or_empty(oc_flags_precision(&o->flags, NULL));
-  facts->table_id = "";
+  facts->table_id = or_empty(o->table_id);
   facts->toolkit = o->toolkit;
   facts->uid = o->uid;
   facts->device_ready = o->device_ready;

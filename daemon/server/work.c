@@ -208,6 +208,7 @@ static void on_planned(struct order *o, const Omcc__V1__Planned *m, struct oc_fr
   const uint8_t *key = m->plan_key.len == OC_SHA256_LEN ? m->plan_key.data : NULL;
 
   o->om_size = m->om_size;
+  o->table_id = oc_arena_strdup(&o->arena, m->table_id);
   if (take_report(o, f, m->report_fd) || take_lists(o, m, f)) {
     order_log(o, OC_LOG_ERROR, "worker_broken", "a plan came without its report");
     oc_flow_give_up(s->flow, server_now_ns(), o->job, OC_FAIL_INTERNAL);

@@ -3,6 +3,7 @@
  * The order is fixed, so it is written as a straight line and not as a state machine: the
  * child has nothing else to do while it waits. The daemon's end closing at any point
  * means that nobody wants the job any more; the child exits without a word. */
+#include "optable/optable.h"
 #include "worker/worker_internal.h"
 
 #include <stdio.h>
@@ -159,6 +160,7 @@ static int say_planned(struct oc_job *job, bool *ret_buildable, struct oc_error 
   if (r < 0)
     return r;
   planned.report_fd = 0;
+  planned.table_id = (char *)(job->soc ? job->soc->table->id : "");
   planned.report_sha256.data = digest;
   planned.report_sha256.len = sizeof digest;
   m.body_case = OMCC__V1__FROM_WORKER__BODY_PLANNED;

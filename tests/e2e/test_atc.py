@@ -53,6 +53,29 @@ class Atc(Case):
         self.assertEqual(self.runs(), 1)
         self.assertEqual(sorted(os.listdir(self.world.work)), ["g1.onnx", "out"])
 
+    def test_more_files_than_a_frame_has_descriptors(self):
+        for count, size in ((40, 65536), (60, 3000)):  # beside the index, and small ones within
+            with self.subTest(count=count, size=size):
+                self.knobs(FAKE_WEIGHT_FILES=count, FAKE_SIZE=size)
+                words = ["--external_weight=1", f"--output_type={('FP32', 'FP16')[size < 4096]}"]
+                first = self.ok(self.compile(None, *words))
+                self.assertTrue(self.summary(first).startswith("miss"))
+                folder = self.world.work / "out" / "weight"
+                files = {p.name: p.read_bytes() for p in folder.iterdir()}
+                self.assertEqual((len(files), {len(b) for b in files.values()}), (count, {size}))
+                shutil.rmtree(folder)
+                again = self.ok(self.compile(None, *words))
+                self.assertTrue(self.summary(again).startswith("hit"), str(again))
+                self.assertEqual({p.name: p.read_bytes() for p in folder.iterdir()}, files)
+                shutil.rmtree(folder)
+                key = self.ok(self.compile(None, "--json", *words)).json["data"]["key"]
+                (self.world.work / "got").mkdir()
+                self.ok(self.world.omcc("cache", "get", key, "-o", "got/m.om"))
+                got = self.world.work / "got" / "weight"
+                self.assertEqual({p.name: p.read_bytes() for p in got.iterdir()}, files)
+                shutil.rmtree(folder)
+                shutil.rmtree(got.parent)
+
     def test_json_keeps_stdout_clean(self):
         import schemas
         value = schemas.check(self, self.ok(self.compile(None, "--json")), "compile")

@@ -9,8 +9,11 @@
  *   FAKE_EXIT        end with this status and the failure line
  *   FAKE_STDERR      file whose text goes to stderr
  *   FAKE_STDOUT      file whose text goes to stdout, after the failure line when there is
- * one FAKE_NONDET      add bytes that no other run has FAKE_SIZE        bytes of weights
- * in the output (65536) FAKE_DYNAMIC     the output is called <output>_linux_x86_64.om
+ *                    one
+ *   FAKE_NONDET      add bytes that no other run has
+ *   FAKE_SIZE        bytes of weights in the output (65536)
+ *   FAKE_WEIGHT_FILES files of weights that --external_weight=1 writes (1)
+ *   FAKE_DYNAMIC     the output is called <output>_linux_x86_64.om
  *   FAKE_NO_OUTPUT   succeed without writing a file
  *   FAKE_STRAY       the worker leaves the process group and outlives the compiler
  *   FAKE_OPMAP       JSON file of the ops the output has: [{"name", "type", "dtype",

@@ -171,9 +171,14 @@ static int write_weights(const struct oc_flags *flags, const char *output,
   snprintf(path, sizeof(path), "%.*sweight", slash ? (int)(slash - output) + 1 : 0,
            output);
   mkdir(path, 0700);
-  snprintf(path + strlen(path), sizeof(path) - strlen(path), "/weight_%016llx",
-           (unsigned long long)oc_hash_bytes(weights->data, weights->len));
-  int rc = save(path, weights);
+  size_t folder = strlen(path);
+  int rc = 0;
+  for (long n = knob_number("FAKE_WEIGHT_FILES", 1); n > 0 && rc == 0; n--) {
+    snprintf(path + folder, sizeof(path) - folder, "/weight_%016llx",
+             (unsigned long long)oc_hash_bytes(weights->data, weights->len));
+    rc = save(path, weights);
+    weights->data[0]++; /* the next one has another name */
+  }
   oc_buf_reset(weights);
   oc_buf_fill(weights, 0, OC_OM_WEIGHT_ALIGN);
   return rc;
