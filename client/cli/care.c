@@ -24,7 +24,8 @@
 int care_ask(struct cli *cli, const struct omcc_cache_query *query, struct omcc *c,
              const char *schema, const Omcc__V1__CacheAnswer **ret)
 {
-  bool slow = query->what >= OMCC_CACHE_VERIFY && query->what <= OMCC_CACHE_CLEAR;
+  bool slow = (query->what >= OMCC_CACHE_VERIFY && query->what <= OMCC_CACHE_CLEAR) ||
+              query->what == OMCC_CACHE_COMPARE;
   struct omcc_error err = { 0 };
   struct oc_error e = { 0 };
   ProtobufCMessage *m;

@@ -10,7 +10,7 @@ static const char general[] =
     "usage: omcc --model=FILE --framework=5 --soc_version=CHIP --output=PATH [flags of "
     "atc]\n"
     "       omcc explain [--wide] [--filter=F] [--op=NAME] [--json] -- <flags of atc>\n"
-    "       omcc explain --diff -- <flags A> -- <flags B>\n"
+    "       omcc explain --diff JOB JOB | -- <flags A> -- <flags B>\n"
     "       omcc explain --lock=FILE | --check-lock=FILE -- <flags of atc>\n"
     "       omcc explain --list-socs\n"
     "       omcc lint-lists -- <flags of atc>\n"

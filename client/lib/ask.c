@@ -108,6 +108,7 @@ int omcc_cache_ask(struct omcc *c, const struct omcc_cache_query *query, int tim
   cache.what = (Omcc__V1__CacheRequest__What)query->what;
   cache.limit = query->limit;
   cache.key = (char *)(query->key ? query->key : "");
+  cache.other = (char *)(query->other ? query->other : "");
   cache.has_max = query->has_max;
   cache.max_bytes = query->max_bytes;
   cache.older_than_s = query->older_than_s;

@@ -264,23 +264,26 @@ enum omcc_cache_what {
   OMCC_CACHE_CLEAR = 8,
   OMCC_CACHE_WHENCE = 10,
   OMCC_CACHE_WHY = 11,
+  OMCC_CACHE_COMPARE = 60,
 };
 struct omcc_cache_query {
   size_t size;
   enum omcc_cache_what what;
   uint32_t limit;
-  const char *key; /* hex digits; for WHY also a job number */
+  const char *key; /* hex digits; for WHY and COMPARE also a job number */
   bool has_max, dry_run;
   uint64_t max_bytes, older_than_s, pin_s;
   const char *toolkit;
   bool has_fd; /* WHENCE: the file's descriptor, which stays the caller's */
   int fd;
   uint32_t skip; /* GET: members that earlier answers brought (CacheAnswer.more) */
+  const char *other; /* COMPARE: the second, as `key` */
 };
 /* As omcc_ask(): `ret` is a CacheStats, CacheList or CacheAnswer. */
 int omcc_cache_ask(struct omcc *c, const struct omcc_cache_query *query, int timeout_ms,
                    uint8_t **ret, size_t *ret_len, struct omcc_error *err);
-/* A descriptor of the last answer (GET: Member.fd), the caller's from then on; -1. */
+/* A descriptor of the last answer (GET, COMPARE: Member.fd), the caller's from then on;
+ * -1. */
 int omcc_cache_take_fd(struct omcc *c, size_t index);
 
 #ifdef __cplusplus

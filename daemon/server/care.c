@@ -480,6 +480,9 @@ void care_answer(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m
   case OMCC__V1__CACHE_REQUEST__WHAT__SHOW: show(c, id, m->key); return;
   case OMCC__V1__CACHE_REQUEST__WHAT__GET: get(c, id, m->key, m->skip); return;
   case OMCC__V1__CACHE_REQUEST__WHAT__WHY: why_answer(c, id, m->key); return;
+  case OMCC__V1__CACHE_REQUEST__WHAT__COMPARE:
+    compare_answer(c, id, m->key, m->other);
+    return;
   case OMCC__V1__CACHE_REQUEST__WHAT__WHENCE:
     whence(c, id, oc_frame_take_fd(f, m->fd));
     return;

@@ -239,6 +239,8 @@ int backend_identity(const struct oc_server *s, const char *backend,
 struct recent {
   uint64_t job;
   uint32_t uid;
+  bool keyed; /* `key` is that of its request */
+  uint8_t key[OC_SHA256_LEN];
   uint8_t *bytes; /* a packed CacheAnswer, NULL: none */
   size_t len;
 };
@@ -376,6 +378,15 @@ void why_missed(struct order *o, struct request *r, const struct oc_key_parts *p
 void why_remember(struct order *o, const struct request *r, const char *how);
 void why_forget_all(struct oc_server *s);
 void why_answer(struct session *c, uint64_t id, const char *what);
+/* The request key of a recent job that this user may ask about. */
+bool why_job_key(const struct session *c, uint64_t job, uint8_t ret[OC_SHA256_LEN]);
+/* Differences as messages that live in `arena`. */
+struct oc_key_difference;
+void why_messages(const struct oc_key_difference *d, size_t n, struct oc_arena *arena,
+                  Omcc__V1__Difference ***ret, size_t *ret_n);
+
+/* ---- compare.c: two finished jobs side by side, for explain --diff */
+void compare_answer(struct session *c, uint64_t id, const char *a, const char *b);
 
 /* ---- care.c: the cache's verbs */
 /* The uid whose entries a session may see, or OC_CACHE_ANYONE. */

@@ -55,10 +55,8 @@ static Omcc__V1__Difference *difference_message(const struct oc_key_difference *
   return m->name && m->then && m->now ? m : NULL;
 }
 
-/* Into messages that live in `arena`. */
-static void to_messages(const struct oc_key_difference *d, size_t n,
-                        struct oc_arena *arena, Omcc__V1__Difference ***ret,
-                        size_t *ret_n)
+void why_messages(const struct oc_key_difference *d, size_t n, struct oc_arena *arena,
+                  Omcc__V1__Difference ***ret, size_t *ret_n)
 {
   size_t most = n < MOST_DIFFERENCES ? n : MOST_DIFFERENCES;
   Omcc__V1__Difference **list = OC_NEW_N(arena, Omcc__V1__Difference *, most + 1);
@@ -121,7 +119,7 @@ void why_missed(struct order *o, struct request *r, const struct oc_key_parts *p
     return;
   }
   r->has_nearest = true;
-  to_messages(d, n, &r->arena, &r->differences, &r->n_differences);
+  why_messages(d, n, &r->arena, &r->differences, &r->n_differences);
   for (size_t i = 0; i < n; i++) {
     struct oc_buf text;
 
@@ -145,7 +143,8 @@ void why_remember(struct order *o, const struct request *r, const char *how)
   struct oc_buf out, text;
 
   free(slot->bytes);
-  *slot = (struct recent){ .job = o->job, .uid = o->uid };
+  *slot = (struct recent){ .job = o->job, .uid = o->uid, .keyed = !o->uncached };
+  memcpy(slot->key, o->key, sizeof(slot->key));
   oc_buf_init(&text, RECENT_BYTES);
   oc_buf_puts(&text, how);
   for (size_t i = 0; r && i < r->n_reasons; i++)
@@ -187,14 +186,32 @@ static void send_answer(struct session *c, uint64_t id, Omcc__V1__CacheAnswer *a
   session_send(c, &m, NULL, 0);
 }
 
-static bool answer_recent(struct session *c, uint64_t id, uint64_t job)
+/* What is remembered of a job that this user may ask about, or NULL. */
+static const struct recent *recent_job(const struct session *c, uint64_t job)
 {
   const struct recent *slot = &c->srv->recent[job % OC_RECENT_JOBS];
+  bool mine = session_scope(c) == OC_CACHE_ANYONE || slot->uid == c->uid;
+
+  return slot->bytes && slot->job == job && mine ? slot : NULL;
+}
+
+bool why_job_key(const struct session *c, uint64_t job, uint8_t ret[OC_SHA256_LEN])
+{
+  const struct recent *slot = recent_job(c, job);
+
+  if (!slot || !slot->keyed)
+    return false;
+  memcpy(ret, slot->key, OC_SHA256_LEN);
+  return true;
+}
+
+static bool answer_recent(struct session *c, uint64_t id, uint64_t job)
+{
+  const struct recent *slot = recent_job(c, job);
   struct oc_arena arena;
   ProtobufCMessage *m;
 
-  if (!slot->bytes || slot->job != job ||
-      (session_scope(c) != OC_CACHE_ANYONE && slot->uid != c->uid))
+  if (!slot)
     return false;
   oc_arena_init(&arena, oc_message_cap(slot->len));
   if (!oc_message_unpack(&omcc__v1__cache_answer__descriptor, slot->bytes, slot->len,
@@ -220,7 +237,7 @@ static void answer_stored(struct session *c, uint64_t id, const uint8_t *key)
   if (oc_cache_parts(c->srv->cache, key, &arena, &mine, model, options) == 1 &&
       !oc_key_parts_unpack(mine.parts, mine.parts_len, &parts, NULL) &&
       nearest(c->srv, &parts, model, options, key, &arena, near, &d, &n)) {
-    to_messages(d, n, &arena, &a.differences, &a.n_differences);
+    why_messages(d, n, &arena, &a.differences, &a.n_differences);
     a.nearest.data = near;
     a.nearest.len = sizeof(near);
   }

@@ -146,6 +146,39 @@ class Diff(Question):
         result, _ = self.diff(self.flags(model), [*self.flags(model), "--precision_mode=fp61"], 2)
         self.assertEqual(result.status, 2, str(result))
 
+    def test_two_finished_jobs(self):
+        model = self.world.zoo("g1")
+        more = ([], [self.keep("/b0/act/Relu", "/b1/conv/Conv"), "--output_type=FP16"])
+        done = [self.ok(self.world.compile(model, *words, "--json", soc=B1)).json["data"] for words in more]
+        jobs, keys = [str(d["job"]) for d in done], [d["key"][:16] for d in done]
+        result = self.world.omcc("explain", "--diff", "--json", *jobs)
+        self.assertEqual(result.status, 1, str(result))
+        value = schemas.check(self, result, "diff")
+        self.assertEqual(value["data"]["request"],
+                         [{"name": "keep_dtype", "a": None, "b": "/b0/act/Relu"},
+                          {"name": "keep_dtype", "a": None, "b": "/b1/conv/Conv"},
+                          {"name": "output_type", "a": None, "b": "FP16"}])
+        self.assertEqual([o["name"] for o in value["data"]["ops"]],
+                         ["/b1/conv/Conv", "Node_Output", "/b0/act/Relu"])
+        # The same as from the two sets of flags, and by key.
+        flags = self.world.omcc("explain", "--diff", "--json", "--", *self.flags(model, soc=B1), "--",
+                                *self.flags(model, *more[1], soc=B1))
+        self.assertEqual(flags.json["data"]["ops"], value["data"]["ops"])
+        self.assertEqual(self.world.omcc("explain", "--diff", "--json", *keys).json["data"], value["data"])
+        text = self.world.omcc("explain", "--diff", *jobs)
+        self.assertRegex(text.out, r"^--keep_dtype: \(not given\) -> /b0/act/Relu\n")
+        self.assertIn("Conv2D: 1 op differs\n  /b1/conv/Conv\n    input x: float16 -> float32", text.out)
+        same = self.ok(self.world.omcc("explain", "--diff", jobs[0], keys[0]))
+        self.assertEqual(same.out, "the requests do not differ\n\nno op differs\n")
+
+    def test_jobs_that_nobody_knows(self):
+        self.ok(self.world.compile(self.world.zoo("relu")))
+        for words in (["999999", "999998"], ["feed", "beef"]):
+            result = self.world.omcc("explain", "--diff", *words)
+            self.assertEqual(result.status, 2, str(result))
+            self.assertIn("no recent job has this number", result.err)
+        self.fails(self.world.omcc("explain", "--diff", "1"), 2, "operand-missing")
+
 
 class Lock(Question):
     def lock(self, *flags):
