@@ -3,11 +3,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "cli/entries.h"
 #include "cli/explain.h"
+
+/* A result is stored a moment after it was delivered. */
+#define TRIES    40
+#define RETRY_NS 50000000
 
 /* Lines of a list that only one side has, a change each. */
 static void add_lines(struct oc_arena *arena, const char *name, const char *lines,
@@ -88,13 +93,28 @@ static int compare(struct cli *cli, struct omcc *c, const Omcc__V1__CacheAnswer 
   size_t n = 0;
 
   if (a->status)
-    return cli_refuse(cli, DIFF_SCHEMA, (int)a->status, a->message);
+    return cli_refuse(cli, DIFF_SCHEMA,
+                      a->status == OMCC_DIFFERS ? OMCC_REQUEST : (int)a->status,
+                      a->message);
   for (size_t i = 0; i < 2 && a->n_members == 2; i++)
     reports[i] = read_report(cli, c, a->members[i]);
   list = request_changes(cli, a, &n);
   if (!reports[0] || !reports[1] || !list)
     return cli_refuse(cli, DIFF_SCHEMA, OMCC_STORE, "a stored report cannot be read");
   return explain_show_diff(cli, list, n, reports[0], reports[1]);
+}
+
+/* Asks until both results are stored. */
+static int ask(struct cli *cli, struct omcc *c, const struct omcc_cache_query *query,
+               const Omcc__V1__CacheAnswer **ret)
+{
+  int status = care_ask(cli, query, c, DIFF_SCHEMA, ret);
+
+  for (unsigned i = 0; i < TRIES && !status && (*ret)->status == OMCC_DIFFERS; i++) {
+    nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
+    status = care_ask(cli, query, c, DIFF_SCHEMA, ret);
+  }
+  return status;
 }
 
 int explain_diff_jobs(struct cli *cli)
@@ -119,7 +139,7 @@ int explain_diff_jobs(struct cli *cli)
   query.other = cli->words[1];
   if (cli_connect(cli, OMCC_START_NEVER, &c, &err) < 0)
     return cli_fail(cli, DIFF_SCHEMA, &err);
-  status = care_ask(cli, &query, c, DIFF_SCHEMA, &a);
+  status = ask(cli, c, &query, &a);
   if (!status)
     status = compare(cli, c, a);
   omcc_close(c);

@@ -146,7 +146,7 @@ static bool find(struct session *c, uint64_t id, const char *what,
 static bool look(struct session *c, struct compare *q, unsigned side)
 {
   if (!oc_cache_show(c->srv->cache, q->key[side], &q->hit[side])) {
-    refuse(c, q->id, OC_STATUS_REQUEST, "the result of a job is not stored (any more)");
+    refuse(c, q->id, OC_STATUS_DIFFERS, "the result of a job is not stored (any more)");
     return false;
   }
   if (report_of(&q->hit[side]))
