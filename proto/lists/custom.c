@@ -148,21 +148,25 @@ static int read_line(const struct reader *r, struct oc_custom_entry *e)
   }
   body = oc_str_trim(body);
   const char *colon = body.len ? memchr(body.p, ':', body.len) : NULL;
-  if (!colon || colon == body.p)
-    return bad_line(r, colon ? "the name is empty" : "no ':' after the name");
-  e->name = (struct oc_str){ body.p, (size_t)(colon - body.p) };
+  bool named = colon && colon > body.p;
   const char *in = find(body, in_word);
   const char *out = find(body, out_word);
-  if (!in && !out)
+  if (!in && !out && named)
     return bad_line(r, "neither InputDtype nor OutputDtype is in it");
   if (in && out && out < in)
     return bad_line(r, "InputDtype must come first");
+  /* The vendor reads the words of a line without a name, too, and tells of a wrong one.
+   */
   int rc = 0;
   if (in)
     rc = keyword_list(r, body, in, sizeof in_word - 1, out, &e->inputs, &e->n_inputs);
   if (!rc && out)
     rc =
         keyword_list(r, body, out, sizeof out_word - 1, NULL, &e->outputs, &e->n_outputs);
+  if (!rc && !named)
+    rc = bad_line(r, colon ? "the name is empty" : "no ':' after the name");
+  if (!rc)
+    e->name = (struct oc_str){ body.p, (size_t)(colon - body.p) };
   return rc;
 }
 

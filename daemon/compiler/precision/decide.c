@@ -158,7 +158,7 @@ static void judged_reason(const struct oc_op_info *n, struct oc_reason *why)
   uint64_t offered = oc_offered(n, i);
   if (why->rule == OC_RULE_MODE && offered && !(offered & (offered - 1)))
     why->rule = OC_RULE_ONLY;
-  if (n->op->keep && !n->promote_groups)
+  if (n->op->keep && !n->promoted)
     why->rule = OC_RULE_KEEP_SAME;
   if (n->custom && n->cite.flag == 'c')
     why->rule = OC_RULE_CUSTOMIZE;

@@ -120,23 +120,26 @@ static int one_phase(struct judging *j, const uint32_t *tensors, uint32_t n)
 }
 
 static int dtype_pass(struct judging *j, const uint32_t *order, uint32_t n_in,
-                      uint32_t n_out)
+                      uint32_t n_out, bool *ret_formats)
 {
-  if (j->n->promote_groups) {
-    oc_promote_apply(j->r, j->n, j->record);
+  *ret_formats = true;
+  if (j->n->promoted) {
+    *ret_formats = oc_promote_apply(j->r, j->n, j->record);
     return 0;
   }
   int rc = one_phase(j, order, n_in);
   return rc ? rc : one_phase(j, order + n_in, n_out);
 }
 
-static void choose(struct judging *j, const uint32_t *order, uint32_t n_order)
+static void choose(struct judging *j, const uint32_t *order, uint32_t n_order,
+                   bool formats)
 {
   struct oc_run *r = j->r;
   uint32_t before = r->set.n ? r->set.v[0] : 0;
   bool had = r->set.n != 0;
 
-  oc_formats_apply(j->n, &r->set, order, n_order);
+  if (formats)
+    oc_formats_apply(j->n, &r->set, order, n_order);
   if (r->set.n)
     j->v->column = r->set.v[0];
   else if (r->first.n)
@@ -152,6 +155,7 @@ static void judge_columns(struct judging *j)
   const struct oc_custom_entry *custom = oc_world_custom(j->n, j->w);
   const struct oc_op *op = j->n->op;
   uint32_t small[64], *order = small;
+  bool formats;
 
   r->set.n = r->first.n = 0;
   if (custom) {
@@ -173,10 +177,10 @@ static void judge_columns(struct judging *j)
   uint32_t n_in = order_inputs(op, order);
   for (uint32_t i = 0; i < op->n_outputs; i++)
     order[n_in + i] = op->n_inputs + i;
-  if (dtype_pass(j, order, n_in, op->n_outputs))
+  if (dtype_pass(j, order, n_in, op->n_outputs, &formats))
     j->v->failed = true;
   else
-    choose(j, order, n_in + op->n_outputs);
+    choose(j, order, n_in + op->n_outputs, formats);
   if (order != small)
     free(order);
 }

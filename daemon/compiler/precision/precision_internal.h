@@ -56,9 +56,9 @@ struct oc_op_info {
   const struct oc_custom_entry *custom;      /* what applies: by name, else by type */
   const struct oc_custom_entry *custom_type; /* what the type alone would give */
   uint32_t custom_entry;                     /* number of `custom`, 0 none */
-  uint64_t promote_groups;                   /* bit g: group g has mixed dtypes */
-  bool fixed;                                /* Data, Const...: never judged */
-  bool sensitive;                            /* Cast, complex tensors */
+  bool promoted;  /* dtypes are mixed in a group: no mode and no list has a say */
+  bool fixed;     /* Data, Const...: never judged */
+  bool sensitive; /* Cast, complex tensors */
   bool cube;
   bool cube_fp16_in; /* some column has float16 input 0 and float32 output 0 */
   struct oc_verdict verdict;
@@ -134,13 +134,14 @@ enum oc_dtype oc_world_delivers(const struct oc_run *r, const struct oc_op *from
 /* ---- promote.c */
 /* UNDEFINED when there is none. */
 enum oc_dtype oc_promoted(enum oc_dtype a, enum oc_dtype b);
-/* Which groups of the op mix dtypes. */
-uint64_t oc_promote_groups(const struct oc_op_info *n);
-/* Target of one such group. */
-enum oc_dtype oc_promote_target(const struct oc_op_info *n, uint32_t group);
-/* Is input `i` in a mixed group whose target some column of it takes? */
+/* Does a group of the op mix dtypes? Groups behind one with a missing input do not count.
+ */
+bool oc_promote_needed(const struct oc_op_info *n);
+/* May input `i` pass the engine check because of its group's target? */
 bool oc_promote_admits(const struct oc_op_info *n, uint32_t i);
-void oc_promote_apply(struct oc_run *r, const struct oc_op_info *n, bool record);
+/* False: nothing is left to choose from, or a group lacks an input; formats are not asked
+ * then. */
+bool oc_promote_apply(struct oc_run *r, const struct oc_op_info *n, bool record);
 
 /* ---- custom columns (engine.c) */
 /* Fills `s` with the columns that agree with the entry; false when it constrains no

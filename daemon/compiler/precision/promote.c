@@ -76,12 +76,13 @@ enum oc_dtype oc_promoted(enum oc_dtype a, enum oc_dtype b)
   return int_rank(a) > int_rank(b) ? a : b;
 }
 
-/* The op's input of that name in the table's order; -1 when the op has none. */
+/* The op's own input of that name; -1 when it has none. The table's name of a repeated
+ * input is nobody's name: its tensors are called x0, x1... */
 static int member(const struct oc_op_info *n, const char *name)
 {
-  for (uint32_t i = 0; i < n->row->n_inputs; i++)
-    if (oc_streq(n->row->tensors[i].name, name))
-      return i < n->op->n_inputs ? (int)i : -1;
+  for (uint32_t i = 0; i < n->op->n_inputs; i++)
+    if (oc_streq(n->op->inputs[i].t.name, name))
+      return (int)i;
   return -1;
 }
 
@@ -90,18 +91,20 @@ static enum oc_dtype member_dtype(const struct oc_op_info *n, int i)
   return n->op->inputs[i].t.dtype;
 }
 
-/* False when an input of the group is missing. */
+/* False when an input of the group is missing; `ret_differs` is right all the same for
+ * the members before it. */
 static bool evaluate(const struct oc_op_info *n, uint32_t group, enum oc_dtype *ret,
                      bool *ret_differs)
 {
   const struct oc_promote_group *g = &n->row->promote[group];
-  bool differs = false;
   int i0 = member(n, g->names[0]), i1 = member(n, g->names[1]);
 
+  *ret = OC_DT_UNDEFINED;
+  *ret_differs = false;
   if (i0 < 0 || i1 < 0)
     return false;
   enum oc_dtype target = oc_promoted(member_dtype(n, i0), member_dtype(n, i1));
-  differs = member_dtype(n, i0) != member_dtype(n, i1);
+  *ret_differs = member_dtype(n, i0) != member_dtype(n, i1);
   for (uint32_t k = 2; k < g->n; k++) {
     int i = member(n, g->names[k]);
     if (i < 0)
@@ -109,53 +112,56 @@ static bool evaluate(const struct oc_op_info *n, uint32_t group, enum oc_dtype *
     if (member_dtype(n, i) == target)
       continue;
     target = oc_promoted(member_dtype(n, i), target);
-    differs = true;
+    *ret_differs = true;
   }
   *ret = target;
-  *ret_differs = differs;
   return true;
 }
 
-uint64_t oc_promote_groups(const struct oc_op_info *n)
+bool oc_promote_needed(const struct oc_op_info *n)
 {
-  uint64_t set = 0;
+  enum oc_dtype target;
+  bool whole = true, any = false, differs;
 
-  for (uint32_t g = 0; g < n->row->n_promote && g < 64; g++) {
-    enum oc_dtype target;
-    bool differs;
-    if (!evaluate(n, g, &target, &differs))
-      break;
-    if (differs)
-      set |= 1ull << g;
+  for (uint32_t g = 0; g < n->row->n_promote && whole; g++) {
+    whole = evaluate(n, g, &target, &differs);
+    any |= differs;
   }
-  return set;
+  return any;
 }
 
-enum oc_dtype oc_promote_target(const struct oc_op_info *n, uint32_t group)
+static bool has_member(const struct oc_op_info *n, const struct oc_promote_group *g,
+                       uint32_t i)
 {
-  enum oc_dtype target = OC_DT_UNDEFINED;
-  bool differs;
-
-  evaluate(n, group, &target, &differs);
-  return target;
+  for (uint32_t k = 0; k < g->n; k++)
+    if (member(n, g->names[k]) == (int)i)
+      return true;
+  return false;
 }
 
+/* The first group with this input decides, whether its own members differ or not; a group
+ * with a missing input makes the question void for all. */
 bool oc_promote_admits(const struct oc_op_info *n, uint32_t i)
 {
-  for (uint32_t g = 0; n->promote_groups >> g; g++) {
-    if (!(n->promote_groups >> g & 1))
-      continue;
-    const struct oc_promote_group *group = &n->row->promote[g];
-    for (uint32_t k = 0; k < group->n; k++) {
-      if (member(n, group->names[k]) != (int)i)
-        continue;
-      enum oc_dtype target = oc_promote_target(n, g);
-      const uint8_t *c = oc_columns_of(n, i);
-      for (uint32_t col = 0; col < n->variant->n_columns; col++)
-        if (c[col] && oc_promoted(target, (enum oc_dtype)c[col]) == c[col])
-          return true;
+  enum oc_dtype target = OC_DT_UNDEFINED, t;
+  bool found = false, differs;
+
+  if (!n->promoted)
+    return false;
+  for (uint32_t g = 0; g < n->row->n_promote; g++) {
+    if (!evaluate(n, g, &t, &differs))
+      return false;
+    if (!found && has_member(n, &n->row->promote[g], i)) {
+      found = true;
+      target = t;
     }
   }
+  if (target == OC_DT_UNDEFINED)
+    return false;
+  const uint8_t *c = oc_columns_of(n, i);
+  for (uint32_t col = 0; col < n->variant->n_columns; col++)
+    if (c[col] && oc_promoted(target, (enum oc_dtype)c[col]) == c[col])
+      return true;
   return false;
 }
 
@@ -184,23 +190,31 @@ static void narrow(struct oc_run *r, const struct oc_op_info *n, uint32_t i,
   *out = old;
 }
 
-void oc_promote_apply(struct oc_run *r, const struct oc_op_info *n, bool record)
+static void promote_member(struct oc_run *r, const struct oc_op_info *n, uint32_t i,
+                           enum oc_dtype target, bool record)
 {
-  for (uint32_t g = 0; n->promote_groups >> g; g++) {
-    if (!(n->promote_groups >> g & 1))
-      continue;
-    enum oc_dtype target = oc_promote_target(n, g);
+  struct oc_tensor *t = &n->op->inputs[i].t;
+
+  narrow(r, n, i, target);
+  if (!record)
+    return;
+  t->want = target ? target : t->dtype;
+  struct oc_reason *why = oc_reason_add(r, t, OC_RULE_PROMOTE);
+  if (why)
+    why->dtype = (uint8_t)target;
+}
+
+bool oc_promote_apply(struct oc_run *r, const struct oc_op_info *n, bool record)
+{
+  for (uint32_t g = 0; g < n->row->n_promote; g++) {
     const struct oc_promote_group *group = &n->row->promote[g];
-    for (uint32_t k = 0; k < group->n; k++) {
-      uint32_t i = (uint32_t)member(n, group->names[k]);
-      narrow(r, n, i, target);
-      struct oc_tensor *t = &n->op->inputs[i].t;
-      if (!record)
-        continue;
-      t->want = target ? target : t->dtype;
-      struct oc_reason *why = oc_reason_add(r, t, OC_RULE_PROMOTE);
-      if (why)
-        why->dtype = (uint8_t)target;
-    }
+    enum oc_dtype target;
+    bool differs;
+
+    if (!evaluate(n, g, &target, &differs))
+      return false;
+    for (uint32_t k = 0; differs && k < group->n; k++)
+      promote_member(r, n, (uint32_t)member(n, group->names[k]), target, record);
   }
+  return r->set.n != 0;
 }

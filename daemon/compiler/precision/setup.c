@@ -114,7 +114,7 @@ static void set_info(struct oc_run *r, struct oc_op *op, struct oc_op_info *n)
   oc_bind(r, n);
   if (!n->bind)
     return;
-  n->promote_groups = oc_promote_groups(n);
+  n->promoted = oc_promote_needed(n);
   n->cube_fp16_in = n->cube && has_cube_fp16_in(n);
 }
 

@@ -26,7 +26,7 @@ static void tally_keep(const struct oc_op_info *n, struct tally *t)
   t->ops++;
   t->fixed += n->fixed || (op->engine == OC_ENGINE_GRAPH);
   t->custom += n->custom != NULL;
-  t->promoted += n->promote_groups != 0;
+  t->promoted += n->promoted;
   t->own += n->cite.flag == 'k' && n->cite.entry == op->keep_entry;
 }
 

@@ -182,7 +182,7 @@ static void tell_lost_float(struct oc_run *r, const struct oc_op_info *n)
   while (i < n->n_tensors && !(oc_dtype_is_float3(oc_tensor_at(n->op, i)->dtype) &&
                                !oc_dtype_is_float(oc_tensor_at(n->op, i)->got)))
     i++;
-  if (i == n->n_tensors || n->custom || n->promote_groups)
+  if (i == n->n_tensors || n->custom || n->promoted)
     return;
   struct oc_finding *f = about(r, OC_FINDING_WHITE_EMPTIED, n);
   oc_tell_arg(r, f, "tensor", tensor_name(r, n, i));
@@ -192,7 +192,7 @@ static void tell_lost_float(struct oc_run *r, const struct oc_op_info *n)
 
 static void tell_judged(struct oc_run *r, const struct oc_op_info *n)
 {
-  if (n->op->keep && n->promote_groups)
+  if (n->op->keep && n->promoted)
     about(r, OC_FINDING_KEEP_PROMOTED, n);
   for (uint32_t i = 0; n->op->keep && i < n->n_tensors; i++) {
     const struct oc_tensor *t = oc_tensor_at(n->op, i);
