@@ -80,6 +80,27 @@ static uint32_t profile_record(enum oc_profile_kind kind)
   }
 }
 
+static void use_profile(void *ctx, int profile)
+{
+  oc_profiles_use(ctx, profile);
+}
+
+static void set_profiles(const struct oc_job *job, struct oc_builtin_options *o)
+{
+  const struct oc_profiles *p = &job->profiles;
+
+  if (!job->profile_shapes)
+    return;
+  o->profile_kind = profile_record(p->kind);
+  o->n_profiles = p->n;
+  o->profile_width = p->width;
+  o->profile_values = p->values;
+  o->profile_names = p->names;
+  o->n_profile_names = p->n_names;
+  o->use_profile = use_profile;
+  o->use_profile_ctx = job->profile_shapes;
+}
+
 int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
                    struct oc_error *err)
 {
@@ -99,12 +120,7 @@ int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
   options.arch_type = job->soc->arch_type;
   options.precision_mode = oc_mode_name(job->precision->mode.mode);
   name_outputs(job, &options);
-  options.profile_kind = profile_record(job->profiles.kind);
-  options.n_profiles = job->profiles.n;
-  options.profile_width = job->profiles.width;
-  options.profile_values = job->profiles.values;
-  options.profile_names = job->profiles.names;
-  options.n_profile_names = job->profiles.n_names;
+  set_profiles(job, &options);
   int r = oc_builtin_plan(job->graph, &options, &job->findings, &job->output, err);
   if (r < 0)
     return r;

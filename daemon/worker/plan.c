@@ -286,6 +286,10 @@ int oc_job_plan(struct oc_job *job, struct oc_error *err)
   job->infer_us = oc_now_us() - start;
   if (r == 0)
     r = judge(job, &lists, err);
+  if (r > 0 && job->profiles.kind != OC_PROFILE_NONE &&
+      oc_profiles_infer(job->graph, &job->profiles, &job->findings, &job->profile_shapes,
+                        err) < 0)
+    return OC_E_NOMEM;
   if (r > 0)
     apply_strictness(job);
   oc_stop_point(job->request->stop_at, "after-resolve");

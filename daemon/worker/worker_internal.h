@@ -65,7 +65,8 @@ struct oc_job {
   struct oc_builtin *output;             /* laid out artifact, NULL until prepared */
   bool building; /* Build has begun: failures are about the output */
   uint64_t import_us, infer_us, resolve_us, emit_us;
-  struct oc_profiles profiles; /* of a dynamic model */
+  struct oc_profiles profiles;              /* of a dynamic model */
+  struct oc_profile_shapes *profile_shapes; /* NULL without profiles */
   struct oc_pass_log pass_log;
   size_t n_notes_told;    /* of the log, in a dump already */
   Omcc__V1__Dump **dumps; /* what --dump_passes asks for, in order */

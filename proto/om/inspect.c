@@ -41,6 +41,8 @@ static int read_view(const struct oc_om_file *f, uint32_t index,
   if (rc == 0)
     rc = oc_om_read_inout(bytes, arena, &v->inputs, &v->n_inputs, &v->outputs,
                           &v->n_outputs, err);
+  if (rc == 0)
+    rc = oc_om_read_profiles(bytes, arena, &v->profiles, err);
   if (rc < 0 || !oc_om_find_part(m, OC_OM_TASK_INFO))
     return rc;
   rc = load(f, m, OC_OM_TASK_INFO, OC_MAX_MODEL_DEF, arena, &bytes, err);

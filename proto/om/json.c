@@ -183,6 +183,31 @@ static void put_op(struct oc_json_writer *w, struct oc_str graph,
   oc_json_end_object(w);
 }
 
+/* A model for each profile stands behind the dynamic one. */
+static void put_models(struct oc_json_writer *w, const struct oc_om_info *info)
+{
+  oc_json_begin_array(w, "models");
+  for (uint32_t v = 0; v < info->n_views; v++) {
+    const struct oc_om_view *view = &info->views[v];
+    const struct oc_om_def *def = view->def;
+    const struct oc_om_attr *a = oc_om_attr_find(def->attrs, def->n_attrs, "_profile");
+    oc_json_begin_object(w, NULL);
+    oc_json_put_str(w, "name", def->name);
+    oc_json_begin_array(w, "profile");
+    for (size_t i = 0; a && a->kind == OC_OM_ATTR_INTS && i < a->n; i++)
+      oc_json_put_i64(w, NULL, a->u.ints[i]);
+    oc_json_end_array(w);
+    oc_json_put_i64(w, "memory_size",
+                    oc_om_attr_int(def->attrs, def->n_attrs, "memory_size", -1));
+    oc_json_put_i64(w, "weight_size",
+                    oc_om_attr_int(def->attrs, def->n_attrs, "weight_size", -1));
+    put_io(w, "inputs", view->inputs, view->n_inputs);
+    put_io(w, "outputs", view->outputs, view->n_outputs);
+    oc_json_end_object(w);
+  }
+  oc_json_end_array(w);
+}
+
 void oc_om_write_json(const struct oc_om_info *info, struct oc_json_writer *w)
 {
   const struct oc_om_view *root = &info->views[0];
@@ -199,6 +224,7 @@ void oc_om_write_json(const struct oc_om_info *info, struct oc_json_writer *w)
   oc_json_put_u64(w, "kernels", root->tasks.n_kernels);
   oc_json_put_u64(w, "absent", root->tasks.n_absent);
   oc_json_end_object(w);
+  put_models(w, info);
   oc_json_begin_array(w, "ops");
   for (uint32_t v = 0; v < info->n_views; v++)
     for (uint32_t g = 0; g < info->views[v].def->n_graphs; g++) {

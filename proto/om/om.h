@@ -250,6 +250,9 @@ struct oc_om_profiles {
   const int64_t *values;
   const char *const *names; /* inputs that they set, in order */
   size_t n_names;
+  /* Shapes of outputs, "<profile>,<output>,<dims>" each: "1,0,8,1000". */
+  const char *const *shapes;
+  size_t n_shapes;
 };
 
 /* Appends the records behind those of oc_om_write_inout(). */
@@ -293,6 +296,7 @@ struct oc_om_view {
   uint64_t def_size;
   struct oc_om_io *inputs, *outputs; /* of MODEL_INOUT_INFO; none in old files */
   size_t n_inputs, n_outputs;
+  struct oc_om_profiles profiles; /* of the first model; kind 0: none */
   struct oc_om_tasks tasks;
   bool has_tasks;
 };
@@ -311,9 +315,9 @@ int oc_om_inspect(struct oc_om_source source, struct oc_arena *arena,
 /* The lines that the vendor's display mode prints for a file, one '\n' after each. */
 int oc_om_display(const struct oc_om_info *info, struct oc_buf *out);
 /* The members of inspect's JSON `data`: builtin, device_ready, container, partitions,
- * attributes, inputs, outputs, tasks, ops. Ops of all graphs in order, in the shape that
- * explain uses: name, type, source_type, engine, kept, inputs and outputs with name, orig
- * and got; and graph, origin_names, shape, format, weight. */
+ * attributes, inputs, outputs, tasks, models, ops. Ops of all graphs in order, in the
+ * shape that explain uses: name, type, source_type, engine, kept, inputs and outputs with
+ * name, orig and got; and graph, origin_names, shape, format, weight. */
 void oc_om_write_json(const struct oc_om_info *info, struct oc_json_writer *w);
 /* "aicore", "aicpu", "graph"; "" when the file does not say. */
 const char *oc_om_op_engine(const struct oc_om_op *op);
@@ -326,18 +330,26 @@ enum oc_dtype oc_om_desc_origin_dtype(const struct oc_om_desc *d);
 
 /* ---------------------------------------------------------------- writing the front */
 
-/* What stands before the first partition: header and 64-bit table of one model. */
+/* What stands before the first partition: header and 64-bit table of the first model. */
 struct oc_om_front {
   const char *name;                         /* cut at 31 bytes, between characters */
   const char *platform;                     /* platform_version */
   const char *user_info;                    /* userdefineinfo, cut at 31 bytes */
   bool is_unknown_model;                    /* dynamic shapes */
   struct oc_om_part parts[OC_OM_MAX_PARTS]; /* types and sizes given; `at` is filled in */
-  uint32_t n_parts; /* at least 2: with one part loaders refuse and viewers stumble */
+  uint32_t n_parts;   /* at least 2: with one part loaders refuse and viewers stumble */
+  uint32_t n_more;    /* models behind the first: a table and its partitions each */
+  uint64_t more_size; /* bytes of all of them */
 };
 size_t oc_om_front_size(const struct oc_om_front *f);
 /* Appends header and table to `out` and fills in where each partition starts. */
 int oc_om_write_front(struct oc_om_front *f, struct oc_buf *out);
+/* Bytes of a table of `n` partitions. */
+size_t oc_om_table_size(uint32_t n);
+/* Appends the table of a model that begins at byte `at` of the file and fills in where
+ * each of its partitions starts. */
+int oc_om_write_table(struct oc_om_part *parts, uint32_t n, uint64_t at,
+                      struct oc_buf *out);
 /* Size of the whole file; oc_om_write_front() must have run. */
 uint64_t oc_om_total_size(const struct oc_om_front *f);
 

@@ -1,17 +1,18 @@
-/* Records 2, 3, 4 and 6 of MODEL_INOUT_INFO: which sizes a dynamic model was made for,
- * and the order of the inputs that they set.
+/* Records 2 to 6 of MODEL_INOUT_INFO: which sizes a dynamic model was made for, the
+ * shapes that its outputs have then, and the order of the inputs that the sizes set.
  *
  *   2  u32 n, n numbers            batch sizes
- *   3  pairs of numbers            height and width, as many as there are
+ *   3  u32 n, n lengths, numbers   one list per profile: height, width
  *   4  u32 n, n lengths, numbers   one list per profile
+ *   5  u32 n, n lengths, bytes     shapes of outputs as text
  *   6  u32 n, n lengths, bytes     names of inputs
  *
- * Numbers have 64 bits, lengths 32. */
+ * Numbers have 64 bits, lengths 32. As the vendor's open graph engine writes them. */
 #include <string.h>
 
 #include "om_internal.h"
 
-enum { ORDER = 6 };
+enum { OUTPUT_SHAPES = 5, ORDER = 6 };
 
 static void put32(struct oc_buf *out, uint64_t v)
 {
@@ -31,42 +32,37 @@ static void put_values(struct oc_buf *out, const int64_t *v, size_t n)
   }
 }
 
-static void write_names(const struct oc_om_profiles *p, struct oc_buf *out)
+static void write_texts(uint32_t type, const char *const *texts, size_t n,
+                        struct oc_buf *out)
 {
-  size_t len = 4 + 4 * p->n_names;
+  size_t len = 4 + 4 * n;
 
-  for (size_t i = 0; i < p->n_names; i++)
-    len += strlen(p->names[i]);
-  put32(out, ORDER);
+  if (!n)
+    return;
+  for (size_t i = 0; i < n; i++)
+    len += strlen(texts[i]);
+  put32(out, type);
   put32(out, len);
-  put32(out, p->n_names);
-  for (size_t i = 0; i < p->n_names; i++)
-    put32(out, strlen(p->names[i]));
-  for (size_t i = 0; i < p->n_names; i++)
-    oc_buf_puts(out, p->names[i]);
+  put32(out, n);
+  for (size_t i = 0; i < n; i++)
+    put32(out, strlen(texts[i]));
+  for (size_t i = 0; i < n; i++)
+    oc_buf_puts(out, texts[i]);
 }
 
 int oc_om_write_profiles(struct oc_buf *out, const struct oc_om_profiles *p)
 {
   size_t n = (size_t)p->n * p->width;
+  bool lists = p->kind != OC_OM_BATCHES;
 
   put32(out, p->kind);
-  switch (p->kind) {
-  case OC_OM_BATCHES:
-    put32(out, 4 + 8 * n);
-    put32(out, p->n);
-    break;
-  case OC_OM_IMAGES: put32(out, 8 * n); break;
-  case OC_OM_DIMS:
-    put32(out, 4 + 4 * (size_t)p->n + 8 * n);
-    put32(out, p->n);
-    for (uint32_t i = 0; i < p->n; i++)
-      put32(out, p->width);
-    break;
-  }
+  put32(out, 4 + (lists ? 4 * (size_t)p->n : 0) + 8 * n);
+  put32(out, p->n);
+  for (uint32_t i = 0; lists && i < p->n; i++)
+    put32(out, p->width);
   put_values(out, p->values, n);
-  if (p->n_names)
-    write_names(p, out);
+  write_texts(OUTPUT_SHAPES, p->shapes, p->n_shapes, out);
+  write_texts(ORDER, p->names, p->n_names, out);
   return out->failed ? OC_E_NOMEM : 0;
 }
 
@@ -94,11 +90,6 @@ static int read_values(struct oc_om_profiles *p, const uint8_t *at, size_t left,
 static int read_sizes(struct oc_om_profiles *p, const uint8_t *v, size_t len,
                       struct oc_arena *arena, struct oc_error *err)
 {
-  if (p->kind == OC_OM_IMAGES) {
-    p->width = 2;
-    p->n = (uint32_t)(len / 16);
-    return read_values(p, v, len, arena, err);
-  }
   if (len < 4 || om_get32(v) > (len - 4) / 8)
     return bad(err);
   p->n = om_get32(v);
@@ -118,26 +109,26 @@ static int read_sizes(struct oc_om_profiles *p, const uint8_t *v, size_t len,
   return read_values(p, v + head, len - head, arena, err);
 }
 
-static int read_names(struct oc_om_profiles *p, const uint8_t *v, size_t len,
-                      struct oc_arena *arena, struct oc_error *err)
+static int read_texts(const uint8_t *v, size_t len, struct oc_arena *arena,
+                      const char *const **ret, size_t *ret_n, struct oc_error *err)
 {
   if (len < 4 || om_get32(v) > (len - 4) / 4)
     return bad(err);
   size_t n = om_get32(v), at = 4 + 4 * n;
-  const char **names = OC_NEW_N(arena, const char *, n);
-  for (size_t i = 0; names && i < n; i++) {
+  const char **texts = OC_NEW_N(arena, const char *, n);
+  for (size_t i = 0; texts && i < n; i++) {
     size_t one = om_get32(v + 4 + 4 * i);
     if (one > len - at)
       return bad(err);
-    names[i] = oc_arena_strndup(arena, (const char *)v + at, one);
+    texts[i] = oc_arena_strndup(arena, (const char *)v + at, one);
     at += one;
-    if (!names[i])
-      names = NULL;
+    if (!texts[i])
+      texts = NULL;
   }
-  if (!names)
+  if (!texts)
     return oc_error_set(err, OC_E_NOMEM, "not enough memory");
-  p->names = names;
-  p->n_names = n;
+  *ret = texts;
+  *ret_n = n;
   return 0;
 }
 
@@ -156,8 +147,10 @@ int oc_om_read_profiles(struct oc_str bytes, struct oc_arena *arena,
     if (type == OC_OM_BATCHES || type == OC_OM_IMAGES || type == OC_OM_DIMS) {
       p.kind = type;
       rc = read_sizes(&p, b + 8, len, arena, err);
+    } else if (type == OUTPUT_SHAPES) {
+      rc = read_texts(b + 8, len, arena, &p.shapes, &p.n_shapes, err);
     } else if (type == ORDER) {
-      rc = read_names(&p, b + 8, len, arena, err);
+      rc = read_texts(b + 8, len, arena, &p.names, &p.n_names, err);
     }
     if (rc < 0)
       return rc;

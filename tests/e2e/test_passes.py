@@ -79,6 +79,33 @@ class Passes(Case):
         self.fails(self.world.compile(model, "--input_shape=x:-1,16", "--dynamic_batch_size=1,1",
                                       output="out/n"), 2, "profile-twice")
 
+    def test_a_model_per_profile(self):
+        model = self.world.zoo("matmul", "--dynamic")
+        flags = ("--input_shape=x:-1,16", "--dynamic_batch_size=1,2,8")
+        self.ok(self.world.compile(model, *flags))
+        models = self.ok(self.world.omcc("inspect", self.world.om(), "--json")).json["data"]["models"]
+        self.assertEqual([m["profile"] for m in models], [[], [1], [2], [8]])
+        self.assertEqual([m["inputs"][0]["shape"] for m in models], [[-1, 16], [1, 16], [2, 16], [8, 16]])
+        self.assertEqual([m["outputs"][0]["shape"][0] for m in models], [-1, 1, 2, 8])
+        sizes = [m["memory_size"] for m in models]
+        self.assertEqual(sizes[0], max(sizes))
+        self.assertLess(sizes[1], sizes[3])
+        self.assertEqual([m["weight_size"] > 0 for m in models], [True, False, False, False])
+        # under another name the first model alone carries the name
+        self.ok(self.world.compile(model, *flags, "--relabel", output="out/other"))
+        renamed = self.ok(self.world.omcc("inspect", self.world.om("out/other"), "--json")).json["data"]["models"]
+        self.assertEqual(renamed[0].pop("name"), "other")
+        models[0].pop("name")
+        self.assertEqual(renamed, models)
+
+    def test_profile_that_the_model_does_not_take(self):
+        model = self.world.zoo("bert-base", "--layers=1", "--width=16", "--heads=2", "--ffn=32", "--vocab=50",
+                               "--seq=8", "--dynamic")
+        names = ("input_ids", "attention_mask", "token_type_ids")
+        result = self.world.compile(model, "--input_shape=" + ";".join(f"{n}:-1,-1" for n in names),
+                                    "--dynamic_dims=1,8,1,8,1,8;1,9,1,9,1,9")
+        self.fails(result, 2, "profile-conflict")
+
     def test_dims_are_in_the_file(self):
         model = self.world.zoo("matmul", "--dynamic")
         self.ok(self.world.compile(model, "--input_shape=x:-1,16", "--dynamic_dims=1;4"))

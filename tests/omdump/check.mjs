@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // check: an .om file against the model it was made of, and against what omcc says of it.
 //
-//   node check.mjs --om=F.om [--onnx=M.onnx] [--inspect=F.json] [--origin] [--outputs] [--quiet]
+//   node check.mjs --om=F.om [--onnx=M.onnx] [--inspect=F.json] [--origin] [--static] [--outputs] [--quiet]
 //     --onnx      constants' bytes equal the initialisers' (lowered here, independently, where
 //                 the file has a smaller type); every node is found by name or original name
 //     --origin    no constant may have another dtype than in the model
 //     --inspect   ops, types, dtypes and shapes equal `omcc inspect --json`
+//     --static    in the models of profiles every tensor's shape is known
 //     --outputs   shapes of the outputs equal what onnxruntime-node computes (when installed)
 //
 // Prints one line per disagreement. Exit status: 0 none, 1 some, 2 usage or missing package.
@@ -63,6 +64,14 @@ function checkNames(dump, onnx, bad) {
   return { absorbed, nodes: onnx.live.length, unnamed: onnx.live.filter((n) => !n.given).length };
 }
 
+function checkStatic(dump, bad) {
+  if (dump.models.length < 2) bad.push('there are no models of profiles');
+  for (const m of dump.models.slice(1)) for (const g of m.graphs) for (const op of g.ops) {
+    const open = op.output_descs.find((d) => d.shape.some((n) => n < 0));
+    if (open) bad.push(`model ${m.name}: op ${op.name} gives ${JSON.stringify(open.shape)}`);
+  }
+}
+
 const ends = ['inputs', 'outputs'];
 function checkInspect(dump, said, bad) {
   const data = said.data || said;
@@ -117,7 +126,7 @@ async function checkOutputs(dump, onnx, name, bad) {
 async function main(argv) {
   const opt = {};
   for (const a of argv) {
-    const m = /^--(om|onnx|inspect|origin|outputs|quiet)(?:=(.*))?$/.exec(a);
+    const m = /^--(om|onnx|inspect|origin|static|outputs|quiet)(?:=(.*))?$/.exec(a);
     if (!m) { console.error(`check: unknown argument ${a}`); return 2; }
     opt[m[1]] = m[2] ?? true;
   }
@@ -127,6 +136,8 @@ async function main(argv) {
     const file = new File(opt.om), dump = readModel(file, { check: true });
     bad.push(...checkRules(dump));
     told.push(`${dump.models[0].graphs.reduce((n, g) => n + g.ops.length, 0)} ops`);
+    if (dump.models.length > 1) told.push(`${dump.models.length - 1} models of profiles`);
+    if (opt.static) checkStatic(dump, bad);
     if (opt.inspect) checkInspect(dump, JSON.parse(fs.readFileSync(opt.inspect, 'utf8')), bad);
     if (opt.onnx) {
       const onnx = readOnnx(opt.onnx), c = checkConstants(file, dump, onnx, opt.origin, bad), n = checkNames(dump, onnx, bad);

@@ -2,6 +2,7 @@
  * a daemon, for the checks with the independent reader.
  *
  *   --soc=NAME --mode=WORD --keep=FILE --input_shape=TEXT --out_nodes=TEXT --times
+ *   --dynamic_batch_size=TEXT --dynamic_image_size=TEXT --dynamic_dims=TEXT
  *
  * A model called *.pb is TensorFlow's, others are ONNX.
  * Prints one line per finding ("error keep-unmatched subject"). Exit status: 0 written,
@@ -24,6 +25,7 @@
 #include "graph/graph.h"
 #include "import/import.h"
 #include "infer/infer.h"
+#include "infer/profiles.h"
 #include "lists/lists.h"
 #include "optable/optable.h"
 #include "passes/passes.h"
@@ -32,6 +34,8 @@
 struct run {
   const char *soc, *mode, *keep, *input_shape, *out_nodes, *model, *out;
   bool times;
+  struct oc_profile_options sizes;
+  struct oc_profiles profiles;
   struct oc_arena arena;
   struct oc_findings findings;
   struct oc_optable *tables;
@@ -147,6 +151,10 @@ static int infer(struct run *r)
 
   if (rc >= 0)
     rc = oc_infer(r->graph, &options, &r->findings, &inferred, &r->err);
+  r->sizes.input_shape = r->input_shape;
+  r->sizes.most = 100;
+  if (rc >= 0)
+    rc = oc_profiles_read(r->graph, &r->sizes, &r->findings, &r->profiles);
   if (rc >= 0)
     rc = oc_passes_run(r->graph, OC_STAGE_INFERRED, r->tables, r->soc, &passes, NULL,
                        &r->findings, &r->err);
@@ -172,15 +180,43 @@ static int resolve(struct run *r)
   return oc_precision_resolve(r->graph, &o, &r->findings, &r->result, &r->err);
 }
 
+static void use_profile(void *ctx, int profile)
+{
+  oc_profiles_use(ctx, profile);
+}
+
+static int set_profiles(struct run *r, struct oc_builtin_options *opt)
+{
+  const struct oc_profiles *p = &r->profiles;
+  struct oc_profile_shapes *shapes = NULL;
+
+  if (p->kind == OC_PROFILE_NONE)
+    return 0;
+  int rc = oc_profiles_infer(r->graph, p, &r->findings, &shapes, &r->err);
+  opt->profile_kind = p->kind == OC_PROFILE_BATCH   ? 2
+                      : p->kind == OC_PROFILE_IMAGE ? 3
+                                                    : 4;
+  opt->n_profiles = p->n;
+  opt->profile_width = p->width;
+  opt->profile_values = p->values;
+  opt->profile_names = p->names;
+  opt->n_profile_names = p->n_names;
+  opt->use_profile = use_profile;
+  opt->use_profile_ctx = shapes;
+  return rc;
+}
+
 static int write_file(struct run *r)
 {
-  const struct oc_builtin_options opt = { .soc = r->soc, .precision_mode = r->mode };
+  struct oc_builtin_options opt = { .soc = r->soc, .precision_mode = r->mode };
   struct oc_builtin *b = NULL;
   auto_close int fd = open(r->out, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
   if (fd < 0)
     return -1;
-  int rc = oc_builtin_plan(r->graph, &opt, &r->findings, &b, &r->err);
+  int rc = set_profiles(r, &opt);
+  if (rc == 0)
+    rc = oc_builtin_plan(r->graph, &opt, &r->findings, &b, &r->err);
   lap(r, "prepare");
   if (rc == 0)
     rc = oc_builtin_build(b, fd, &r->err);
@@ -235,6 +271,12 @@ int main(int argc, char **argv)
       r.input_shape = argv[i] + 14;
     else if (oc_starts_with(argv[i], "--out_nodes="))
       r.out_nodes = argv[i] + 12;
+    else if (oc_starts_with(argv[i], "--dynamic_batch_size="))
+      r.sizes.batch = argv[i] + 21;
+    else if (oc_starts_with(argv[i], "--dynamic_image_size="))
+      r.sizes.image = argv[i] + 21;
+    else if (oc_starts_with(argv[i], "--dynamic_dims="))
+      r.sizes.dims = argv[i] + 15;
     else if (oc_streq(argv[i], "--times"))
       r.times = true;
     else if (!r.model)

@@ -131,6 +131,31 @@ function readDescs(v) {
   return list;
 }
 
+// Lists of numbers behind their lengths.
+function readLists(v) {
+  const n = v.readUInt32LE(0), list = [];
+  let p = 4 + 4 * n;
+  for (let i = 0; i < n; i++) {
+    const one = [];
+    for (let k = v.readUInt32LE(4 + 4 * i); k > 0; k--, p += 8) one.push(num(v.readBigInt64LE(p)));
+    list.push(one);
+  }
+  if (p !== v.length) throw new BadOm('MODEL_INOUT_INFO: list length does not match');
+  return list;
+}
+function readTexts(v) {
+  const n = v.readUInt32LE(0), list = [];
+  let p = 4 + 4 * n;
+  for (let i = 0; i < n; i++) { const l = v.readUInt32LE(4 + 4 * i); list.push(v.toString('utf8', p, p + l)); p += l; }
+  return list;
+}
+function readNumbers(v) {
+  const n = v.readUInt32LE(0), list = [];
+  for (let i = 0; i < n; i++) list.push([num(v.readBigInt64LE(4 + 8 * i))]);
+  if (4 + 8 * n !== v.length) throw new BadOm('MODEL_INOUT_INFO: number of batch sizes does not match');
+  return list;
+}
+
 export function readInOut(b) {
   const out = {};
   for (let o = 0; o < b.length;) {
@@ -140,6 +165,9 @@ export function readInOut(b) {
     const v = b.subarray(o + 8, o + 8 + l);
     if (t === 0) out.inputs = readDescs(v);
     else if (t === 1) out.outputs = readDescs(v);
+    else if (t >= 2 && t <= 4) { out.profiles = t === 2 ? readNumbers(v) : readLists(v); out.profiles_of_each = t !== 4; } // batch and image sizes hold for every input
+    else if (t === 5) out.profile_shapes = readTexts(v);
+    else if (t === 6) out.profile_inputs = readTexts(v);
     else out[`record_${t}`] = l;
     o += 8 + l;
   }

@@ -76,13 +76,20 @@ function attribute(v) {
 }
 const attributes = (attrs) => Object.fromEntries(Object.entries(attrs || {}).map(([k, v]) => [k, attribute(v)]));
 
-function weight(file, op, part, notes) {
+function weight(file, op, part, rootPart, notes) {
   const value = op.attrs?.value;
   if ((op.type !== 'Const' && op.type !== 'Constant') || value?.v !== 't') return null;
   const d = value.t.desc || {}, w = { name: op.name, ...desc(d) };
   const inline = value.t.data && value.t.data.length ? Buffer.from(value.t.data) : null;
   w.offset = inline ? null : num(d.data_offset || 0);
   w.bytes = inline ? inline.length : num(d.weight_size || 0);
+  const shared = op.attrs._root_weight_size; // a profile's model: the bytes are in the first one
+  if (shared?.v === 'i') {
+    if (w.bytes) notes.push(`weight ${op.name}: shared and stored`);
+    w.bytes = num(shared.i);
+    w.shared = true;
+    part = rootPart;
+  }
   if (!inline && (!part || w.offset + w.bytes > part.size)) {
     if (w.bytes) notes.push(`weight ${op.name}: bytes ${w.offset}+${w.bytes} are outside WEIGHTS_DATA (${part ? part.size : 0})`);
     return w;
@@ -134,14 +141,14 @@ function checkCanonical(bytes, T, name, index, notes) {
   } catch { /* reported by whoever parses it */ }
 }
 
-function graph(g, file, fix, part, notes) {
+function graph(g, file, fix, part, rootPart, notes) {
   const out = { name: g.name, inputs: g.inputs || [], outputs: g.outputs || [], attrs: attributes(g.attrs), ops: [], weights: [] };
   for (const op of g.ops || []) {
     if (fix) {
       op.attrs = fix(op.attrs);
       for (const d of [...(op.input_descs || []), ...(op.output_descs || [])]) d.attrs = fix(d.attrs);
     }
-    const w = weight(file, op, part, notes);
+    const w = weight(file, op, part, rootPart, notes);
     if (w) out.weights.push(w);
     out.ops.push({ name: op.name, type: op.type, id: num(op.id || 0), inputs: op.inputs || [],
       src_names: op.src_names || [], src_indices: (op.src_indices || []).map(num),
@@ -158,6 +165,7 @@ export function readModel(file, options = {}) {
   const c = readContainer(file), notes = c.notes;
   const out = { file_size: file.size, header: c.header, models: [], notes };
   let rootFix = null;
+  const rootPart = c.models[0].partitions.find((p) => p.type === 1) || null;
   for (const [index, m] of c.models.entries()) {
     const part = (t) => m.partitions.find((p) => p.type === t);
     const bytes = (t) => { const p = part(t); return p ? file.read(p.at, p.size) : null; };
@@ -180,7 +188,7 @@ export function readModel(file, options = {}) {
     Object.assign(r, { name: model.name, ir_version: model.ir_version, platform: model.platform, attr_compression: !!fix, modeldef_size: def.length });
     const hide = new Set(['attr_name_enum', 'attr_value_enum', 'attrs_use_string_value']);
     r.attrs = Object.fromEntries(Object.entries(attributes(model.attrs)).filter(([k]) => !hide.has(k)));
-    r.graphs = (model.graphs || []).map((g) => graph(g, file, fix, part(1), notes));
+    r.graphs = (model.graphs || []).map((g) => graph(g, file, fix, part(1), index ? rootPart : null, notes));
   }
   return out;
 }

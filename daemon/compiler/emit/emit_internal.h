@@ -75,8 +75,16 @@ struct emit_graph {
   uint32_t n_ops;
 };
 
-/* Partitions in the order of the file. */
+/* Partitions in the order of the file; only the first model has weights. */
 enum { PART_INOUT, PART_DEF, PART_WEIGHTS, PART_TASKS, N_PARTS };
+
+/* One model of the file, laid out but for the weights. */
+struct emit_model {
+  struct oc_buf front, inout, def, tasks; /* front: (header and) table */
+  struct oc_om_part parts[N_PARTS];
+  uint32_t n_parts;
+  uint64_t at; /* of the front in the file */
+};
 
 struct oc_emit_plan {
   struct oc_arena arena;
@@ -91,8 +99,15 @@ struct oc_emit_plan {
   uint64_t io_size; /* at the end of the feature-map memory */
   bool dynamic;
   struct oc_emit_stats stats;
-  struct oc_om_front front;
-  struct oc_buf head, inout, def, tasks;
+  struct emit_model *models; /* in the order of the file */
+  uint32_t n_models;
+  /* While a model is laid out: */
+  struct emit_model *model;
+  int profile;          /* -1: the first model */
+  uint64_t most_memory; /* of the profiles */
+  const char **shapes;  /* of outputs in profiles, as the format has them */
+  size_t n_shapes;
+  uint64_t size; /* of the file */
 };
 
 /* view.c */
@@ -127,7 +142,9 @@ bool emit_can_convert(enum oc_dtype from, enum oc_dtype to);
 const uint8_t *emit_stored(const struct emit_const *c, uint64_t at, size_t len,
                            uint8_t *scratch, struct oc_lowering *stat);
 
-/* memory.c */
+/* models.c: every model of the file but its weights. */
+int emit_models(struct oc_emit_plan *p, struct oc_findings *fs, struct oc_error *err);
+/* memory.c: of the model that is laid out. */
 int emit_memory(struct oc_emit_plan *p, struct oc_error *err);
 
 /* def.c, attrs.c, model_attrs.c */
@@ -141,6 +158,9 @@ bool emit_desc_attrs(struct oc_emit_plan *p, const struct oc_tensor *t,
                      struct oc_om_desc *d, enum oc_dtype origin);
 bool emit_graph_attrs(struct oc_emit_plan *p, struct oc_om_graph *to);
 bool emit_model_attrs(struct oc_emit_plan *p, struct oc_om_def *def);
+/* Of the model that is laid out: bytes of its WEIGHTS_DATA; the name of a profile's. */
+uint64_t emit_weight_size(const struct oc_emit_plan *p);
+const char *emit_profile_name(struct oc_emit_plan *p);
 /* Name of output `i` of the model: "<op>:<index>:<tensor>". */
 const char *emit_output_name(struct oc_emit_plan *p, const struct emit_op *net_output,
                              uint32_t i);

@@ -2,6 +2,7 @@
  * digests, and for each stored constant its place and the digest of its stored bytes. */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "emit_internal.h"
 
 /* Changes when the same parts would be written differently. */
@@ -35,15 +36,18 @@ static int put_digest(const struct oc_emit_plan *p, struct oc_buf *out, const vo
 int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
                      struct oc_error *err)
 {
-  const struct oc_buf *parts[] = { &p->head, &p->inout, &p->def, &p->tasks };
-
   if (!p->opt.hash)
     return oc_error_set(err, OC_E_ARG, "no digest function was given");
   oc_buf_puts(out, IDENTITY_HEAD);
-  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-    int rc = put_digest(p, out, parts[i]->data, parts[i]->len, err);
-    if (rc < 0)
-      return rc;
+  for (uint32_t m = 0; m < p->n_models; m++) {
+    const struct emit_model *model = &p->models[m];
+    const struct oc_buf *parts[] = { &model->front, &model->inout, &model->def,
+                                     &model->tasks };
+    for (size_t i = 0; i < OC_COUNT(parts); i++) {
+      int rc = put_digest(p, out, parts[i]->data, parts[i]->len, err);
+      if (rc < 0)
+        return rc;
+    }
   }
   for (size_t i = 0; i < p->n_consts; i++) {
     const struct emit_const *c = p->consts[i];

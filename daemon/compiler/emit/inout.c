@@ -53,12 +53,20 @@ int emit_inout(struct oc_emit_plan *p, struct oc_error *err)
                   emit_output_name(p, end, i), &outs[n_out++]);
   if (!ok)
     return emit_no_memory(err);
-  oc_buf_init(&p->inout, OC_MAX_MODEL_DEF);
+  oc_buf_init(&p->model->inout, OC_MAX_MODEL_DEF);
   const struct oc_emit_profiles *from = &p->opt.profiles;
-  const struct oc_om_profiles profiles = { from->kind,   from->n,     from->width,
-                                           from->values, from->names, from->n_names };
-  if (oc_om_write_inout(&p->inout, ins, n, outs, n_out) < 0 ||
-      (profiles.kind && oc_om_write_profiles(&p->inout, &profiles) < 0))
+  const struct oc_om_profiles profiles = {
+    .kind = p->profile < 0 ? from->kind : 0,
+    .n = from->n,
+    .width = from->width,
+    .values = from->values,
+    .names = from->names,
+    .n_names = from->n_names,
+    .shapes = p->shapes,
+    .n_shapes = p->n_shapes,
+  };
+  if (oc_om_write_inout(&p->model->inout, ins, n, outs, n_out) < 0 ||
+      (profiles.kind && oc_om_write_profiles(&p->model->inout, &profiles) < 0))
     return emit_no_memory(err);
   return 0;
 }

@@ -255,8 +255,21 @@ static void list_blocks(struct oc_emit_plan *p)
     }
 }
 
+/* Forgets the plan of the model before. */
+static void start_anew(struct oc_emit_plan *p)
+{
+  p->n_blocks = 0;
+  p->io_size = 0;
+  p->stats.peak_live = 0;
+  for (uint32_t g = 0; g < p->n_graphs; g++)
+    for (uint32_t i = 0; i < p->graphs[g].n_ops; i++)
+      for (uint32_t k = 0; k < p->graphs[g].ops[i]->op->n_outputs; k++)
+        p->graphs[g].ops[i]->blocks[k] = NULL;
+}
+
 int emit_memory(struct oc_emit_plan *p, struct oc_error *err)
 {
+  start_anew(p);
   int rc = number_steps(p, err);
 
   if (rc == 0)

@@ -52,8 +52,8 @@ static void add_sizes(struct oc_emit_plan *p, struct emit_attrs *l)
     l->failed = true;
     return;
   }
-  sizes[0] = (int64_t)p->stats.weight_size;
-  sizes[3] = (int64_t)p->tasks.len;
+  sizes[0] = (int64_t)emit_weight_size(p);
+  sizes[3] = (int64_t)p->model->tasks.len;
   a->u.ints = sizes;
   a->n = 5;
 }
@@ -108,27 +108,58 @@ static void add_output_names(struct oc_emit_plan *p, struct emit_attrs *l)
   a->n = n;
 }
 
+/* What the file's first model says for all. */
+static void add_global(struct oc_emit_plan *p, struct emit_attrs *l)
+{
+  add_text(l, "atc_version", "omcc " OMCC_VERSION);
+  add_text(l, "atc_cmdline", cmdline(p));
+  add_text(l, "soc_version", p->opt.soc);
+  if (p->opt.arch_type > 0)
+    add_text(l, "arch_type", oc_arena_printf(&p->arena, "%d", p->opt.arch_type));
+  add_text(l, "framework_type", framework(p->graphs[0].graph));
+  add_text(l, "target_type", "omcc builtin");
+}
+
+/* The sizes that the model of a profile was made for. */
+static void add_profile(struct oc_emit_plan *p, struct emit_attrs *l)
+{
+  const struct oc_emit_profiles *from = &p->opt.profiles;
+  struct oc_om_attr *a = emit_attr(l, "_profile", OC_OM_ATTR_INTS);
+
+  a->u.ints = from->values + (size_t)p->profile * from->width;
+  a->n = from->width;
+}
+
+uint64_t emit_weight_size(const struct oc_emit_plan *p)
+{
+  return p->profile < 0 ? p->stats.weight_size : 0;
+}
+
+const char *emit_profile_name(struct oc_emit_plan *p)
+{
+  const char *name = oc_arena_printf(&p->arena, "profile_%d", p->profile);
+
+  return name ? name : "";
+}
+
 bool emit_model_attrs(struct oc_emit_plan *p, struct oc_om_def *def)
 {
   struct emit_attrs l = { .arena = &p->arena };
+  uint64_t weight_addr = EMIT_BASE_ADDR + p->stats.memory_size;
 
-  add_text(&l, "atc_version", "omcc " OMCC_VERSION);
-  add_text(&l, "atc_cmdline", cmdline(p));
-  add_text(&l, "soc_version", p->opt.soc);
-  if (p->opt.arch_type > 0)
-    add_text(&l, "arch_type", oc_arena_printf(&p->arena, "%d", p->opt.arch_type));
-  add_text(&l, "framework_type", framework(p->graphs[0].graph));
-  add_text(&l, "target_type", "omcc builtin");
+  if (p->profile < 0)
+    add_global(p, &l);
+  else
+    add_profile(p, &l);
   add_number(&l, "memory_size", p->stats.memory_size);
-  add_number(&l, "weight_size", p->stats.weight_size);
+  add_number(&l, "weight_size", emit_weight_size(p));
   add_number(&l, "zero_copy_memory_size", p->io_size);
   add_number(&l, "stream_num", 1);
   add_number(&l, "event_num", 0);
   add_number(&l, "label_num", 0);
   add_number(&l, "task_gen_base_addr", EMIT_BASE_ADDR);
-  add_number(&l, "task_gen_weight_addr", EMIT_BASE_ADDR + p->stats.memory_size);
-  add_number(&l, "task_gen_variable_addr",
-             EMIT_BASE_ADDR + p->stats.memory_size + p->stats.weight_size);
+  add_number(&l, "task_gen_weight_addr", weight_addr);
+  add_number(&l, "task_gen_variable_addr", weight_addr + p->stats.weight_size);
   add_sizes(p, &l);
   add_output_names(p, &l);
   def->attrs = l.v;

@@ -55,7 +55,7 @@ static bool set_kernel(struct oc_emit_plan *p, const struct emit_op *e,
 int emit_tasks(struct oc_emit_plan *p, struct oc_error *err)
 {
   struct oc_om_tasks totals = { .memory_size = p->stats.memory_size,
-                                .weight_size = p->stats.weight_size,
+                                .weight_size = emit_weight_size(p),
                                 .stream_num = 1 };
   size_t n = 0, all = 0;
 
@@ -74,8 +74,8 @@ int emit_tasks(struct oc_emit_plan *p, struct oc_error *err)
   for (size_t i = 0; i < n; i++)
     if (!set_kernel(p, ops[i], &kernels[i]))
       return emit_no_memory(err);
-  oc_buf_init(&p->tasks, OC_MAX_MODEL_DEF);
-  if (oc_om_write_tasks(&p->tasks, &totals, EMIT_BASE_ADDR,
+  oc_buf_init(&p->model->tasks, OC_MAX_MODEL_DEF);
+  if (oc_om_write_tasks(&p->model->tasks, &totals, EMIT_BASE_ADDR,
                         EMIT_BASE_ADDR + totals.memory_size, kernels, n) < 0)
     return emit_no_memory(err);
   return 0;

@@ -54,7 +54,7 @@ static int write_const(const struct oc_emit_plan *p, const struct emit_const *c,
 {
   /* Unconverted bytes need no scratch, so they may go in larger pieces. */
   uint64_t chunk = c->to == c->value->dtype ? 16ull * EMIT_CHUNK : EMIT_CHUNK;
-  uint64_t base = p->front.parts[PART_WEIGHTS].at + c->offset, released = 0;
+  uint64_t base = p->models[0].parts[PART_WEIGHTS].at + c->offset, released = 0;
 
   for (uint64_t at = 0; at < c->size; at += chunk) {
     size_t len = c->size - at < chunk ? (size_t)(c->size - at) : (size_t)chunk;
@@ -67,24 +67,35 @@ static int write_const(const struct oc_emit_plan *p, const struct emit_const *c,
   return 0;
 }
 
+/* Everything of a model but the weights. */
+static int write_model(const struct emit_model *m, int fd, struct oc_error *err)
+{
+  int rc = write_all(fd, m->at, m->front.data, m->front.len, err);
+
+  for (uint32_t i = 0; rc == 0 && i < m->n_parts; i++) {
+    const struct oc_buf *b = NULL;
+    switch (m->parts[i].type) {
+    case OC_OM_INOUT: b = &m->inout; break;
+    case OC_OM_MODEL_DEF: b = &m->def; break;
+    case OC_OM_TASK_INFO: b = &m->tasks; break;
+    }
+    if (b)
+      rc = write_all(fd, m->parts[i].at, b->data, b->len, err);
+  }
+  return rc;
+}
+
 int oc_emit_write(const struct oc_emit_plan *p, int fd, struct oc_error *err)
 {
-  const struct oc_om_part *parts = p->front.parts;
   auto_free uint8_t *scratch = malloc(EMIT_CHUNK);
 
   if (!scratch)
     return emit_no_memory(err);
   int rc = preallocate(fd, oc_emit_size(p), err);
-  if (rc == 0)
-    rc = write_all(fd, 0, p->head.data, p->head.len, err);
-  if (rc == 0)
-    rc = write_all(fd, parts[PART_INOUT].at, p->inout.data, p->inout.len, err);
-  if (rc == 0)
-    rc = write_all(fd, parts[PART_DEF].at, p->def.data, p->def.len, err);
+  for (uint32_t i = 0; rc == 0 && i < p->n_models; i++)
+    rc = write_model(&p->models[i], fd, err);
   for (size_t i = 0; rc == 0 && i < p->n_consts; i++)
     if (p->consts[i]->stored)
       rc = write_const(p, p->consts[i], fd, scratch, err);
-  if (rc == 0)
-    rc = write_all(fd, parts[PART_TASKS].at, p->tasks.data, p->tasks.len, err);
   return rc;
 }

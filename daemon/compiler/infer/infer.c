@@ -307,3 +307,8 @@ int oc_infer_again(struct oc_graph *g, struct oc_infer_result *ret, struct oc_er
 {
   return run(g, NULL, ret, err);
 }
+
+int oc_infer_told(struct oc_graph *g, struct oc_findings *findings, struct oc_error *err)
+{
+  return run(g, findings, NULL, err);
+}

@@ -54,6 +54,9 @@ int oc_infer(struct oc_graph *g, const struct oc_infer_options *options,
  * twice. */
 int oc_infer_again(struct oc_graph *g, struct oc_infer_result *ret, struct oc_error *err);
 
+/* The same; contradictions and ops without a rule are findings again. */
+int oc_infer_told(struct oc_graph *g, struct oc_findings *findings, struct oc_error *err);
+
 /* Applies --input_shape to the Data ops alone (oc_infer does it by itself). Findings:
  * a name that no input has (with the names there are), a dim that is no number, a number
  * of dims other than the model's, a size other than the model's static one. Ranges are

@@ -160,10 +160,15 @@ static int check_inputs(struct reading *r)
     r->p->names[at] = op->name;
   }
   if (!open)
-    tell(r, OC_FINDING_PROFILE_NO_OPEN_DIM, r->flag, "why", "");
+    tell(r,
+         r->p->kind == OC_PROFILE_BATCH ? OC_FINDING_PROFILE_NO_OPEN_BATCH
+                                        : OC_FINDING_PROFILE_NO_OPEN_DIM,
+         r->flag, "why", "");
   else if (r->p->kind == OC_PROFILE_DIMS && open != r->p->width)
-    tell(r, OC_FINDING_PROFILE_DIMS_COUNT, number(r, r->p->width), "open",
-         number(r, open));
+    tell(r,
+         open > r->p->width ? OC_FINDING_PROFILE_DIMS_MORE
+                            : OC_FINDING_PROFILE_DIMS_COUNT,
+         number(r, r->p->width), "open", number(r, open));
   return 0;
 }
 
@@ -195,12 +200,13 @@ int oc_profiles_read(struct oc_graph *g, const struct oc_profile_options *o,
     *ret = p;
     return 0;
   }
+  p.flag = r.flag;
   p.values = split(&r, &n, &p.width);
   if (!p.values)
     return r.bad ? 0 : OC_E_NOMEM;
   p.n = p.width ? (uint32_t)(n / p.width) : 0;
   if (p.kind == OC_PROFILE_IMAGE && p.width != 2)
-    tell(&r, OC_FINDING_PROFILE_SYNTAX, r.text, "why", "an image size is height,width");
+    tell(&r, OC_FINDING_PROFILE_IMAGE_SYNTAX, r.text, "why", "");
   check_values(&r);
   int rc = check_inputs(&r);
   if (rc == 0 && !r.bad)

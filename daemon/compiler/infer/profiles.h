@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/finding.h"
 #include "graph/graph.h"
 
@@ -21,6 +22,7 @@ enum oc_profile_kind {
 
 struct oc_profiles {
   enum oc_profile_kind kind;
+  const char *flag;      /* that gives them */
   uint32_t n;            /* profiles */
   uint32_t width;        /* values of one profile */
   const int64_t *values; /* n * width, profile after profile */
@@ -39,5 +41,18 @@ struct oc_profile_options {
  * `*ret` is complete when no error was added to `findings`. 0 or OC_E_NOMEM. */
 int oc_profiles_read(struct oc_graph *g, const struct oc_profile_options *o,
                      struct oc_findings *findings, struct oc_profiles *ret);
+
+/* The shapes that the tensors of a graph have in each profile; lives in the graph's
+ * arena. */
+struct oc_profile_shapes;
+
+/* Infers them; the graph is as before afterwards. A profile whose sizes contradict the
+ * model is a finding. 0, or a code with `err` filled. */
+int oc_profiles_infer(struct oc_graph *g, const struct oc_profiles *p,
+                      struct oc_findings *findings, struct oc_profile_shapes **ret,
+                      struct oc_error *err);
+/* Gives every tensor its shape in profile `profile`, or with -1 its own again. No op may
+ * have been added or removed since. */
+void oc_profiles_use(struct oc_profile_shapes *s, int profile);
 
 #endif

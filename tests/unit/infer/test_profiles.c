@@ -105,7 +105,7 @@ static const struct {
 } broken[] = {
   { "1,x", NULL, NULL, "a:-1,3", "profile-syntax", "E10003" },
   { "1,,2", NULL, NULL, "a:-1,3", "profile-syntax", "E10003" },
-  { NULL, "1,2,3;4,5,6", NULL, "a:1,3,-1,-1", "profile-syntax", "E10003" },
+  { NULL, "1,2,3;4,5,6", NULL, "a:1,3,-1,-1", "profile-image-syntax", "E10020" },
   { "2", NULL, NULL, "a:-1,3", "profile-few", "E10035" },
   { "1,2,3,4,5", NULL, NULL, "a:-1,3", "profile-many", "E10036" },
   { NULL, NULL, "1,2;3", "a:-1,-1", "profile-length", "E10037" },
@@ -117,8 +117,10 @@ static const struct {
   { NULL, "1,2;3,4", NULL, "a:1,-1,2,-1", "profile-image-dim", "E10019" },
   { NULL, "1,2;3,4", NULL, "a:1,3,2,-1", "profile-image-dim", "E10019" },
   { "1,2", NULL, NULL, "a:1~4,3", "profile-range", "E10040" },
-  { "1,2", NULL, NULL, "a:1,3", "profile-no-open-dim", "E10040" },
-  { NULL, NULL, "1,2;3,4", "a:-1,-1;b:-1", "profile-dims-count", "E10045" },
+  { "1,2", NULL, NULL, "a:1,3", "profile-no-open-batch", "E10031" },
+  { NULL, "1,2;3,4", NULL, "a:1,3,2,2", "profile-no-open-dim", "E10040" },
+  { NULL, NULL, "1,2;3,4", "a:-1,-1;b:-1", "profile-dims-more", "E10046" },
+  { NULL, NULL, "1,2;3,4", "a:-1,7", "profile-dims-count", "E10045" },
 };
 
 START_TEST(broken_rule)
@@ -137,6 +139,62 @@ START_TEST(broken_rule)
 }
 END_TEST
 
+/* a + b, as the judge may leave it: another dtype than the model's. */
+static struct oc_op *add_sum(void)
+{
+  struct oc_op *sum = oc_graph_add(g, "sum", "Add", 2, 1);
+
+  for (uint32_t i = 0; i < 2; i++)
+    oc_op_link(sum, i, g->ops[i], 0);
+  ck_assert_int_eq(oc_infer_again(g, NULL, NULL), 0);
+  sum->outputs[0].t.got = sum->inputs[0].t.got = sum->inputs[1].t.got = OC_DT_F16;
+  return sum;
+}
+
+START_TEST(shapes_of_each_profile)
+{
+  const struct oc_profile_options o = { .dims = "1,2,1;4,8,4" };
+  struct oc_profiles p = read_profiles(o, "b:-1,-1;a:-1,1");
+  struct oc_profile_shapes *shapes = NULL;
+  const struct oc_op *sum = add_sum();
+  const struct oc_tensor *t = &sum->outputs[0].t;
+  struct oc_shape before = t->shape;
+
+  ck_assert_int_eq(oc_profiles_infer(g, &p, &findings, &shapes, NULL), 0);
+  ck_assert_uint_eq(findings.n, 0);
+  ck_assert_int_eq(t->got, OC_DT_F16);
+  ck_assert(oc_shape_eq(t->shape, before));
+  for (int i = 0; i < 2; i++) {
+    oc_profiles_use(shapes, i);
+    ck_assert_uint_eq(t->shape.rank, 2);
+    ck_assert_int_eq(t->shape.dims[0], i ? 4 : 1);
+    ck_assert_int_eq(t->shape.dims[1], i ? 8 : 2);
+    ck_assert_int_eq(sum->inputs[0].t.shape.dims[0], i ? 4 : 1);
+    ck_assert_int_eq(t->got, OC_DT_F16);
+  }
+  oc_profiles_use(shapes, -1);
+  ck_assert(oc_shape_eq(t->shape, before));
+  ck_assert(sum->dynamic_impl);
+}
+END_TEST
+
+START_TEST(profile_against_the_model)
+{
+  const struct oc_profile_options o = { .dims = "3,3;4,8" };
+  struct oc_profiles p = read_profiles(o, "a:-1;b:-1");
+  struct oc_profile_shapes *shapes = NULL;
+
+  add_sum();
+  ck_assert_int_eq(oc_profiles_infer(g, &p, &findings, &shapes, NULL), 0);
+  ck_assert_uint_eq(findings.n, 1);
+  const struct oc_finding *f = &findings.items[0];
+  ck_assert_str_eq(oc_finding_info(f->id)->id, "profile-conflict");
+  ck_assert_str_eq(f->subject, "sum");
+  ck_assert_str_eq(f->args[1].name, "profile");
+  ck_assert_str_eq(f->args[1].value, "2");
+}
+END_TEST
+
 int main(void)
 {
   Suite *s = suite_create("profiles");
@@ -147,6 +205,8 @@ int main(void)
   tcase_add_loop_test(t, image_sizes, 0, 2);
   tcase_add_test(t, dims_in_the_order_of_the_shapes);
   tcase_add_test(t, no_profiles);
+  tcase_add_test(t, shapes_of_each_profile);
+  tcase_add_test(t, profile_against_the_model);
   tcase_add_loop_test(t, broken_rule, 0, sizeof(broken) / sizeof(broken[0]));
   suite_add_tcase(s, t);
   SRunner *r = srunner_create(s);

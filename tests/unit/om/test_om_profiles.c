@@ -8,10 +8,12 @@
 static const int64_t values[] = { 1, 2, 3, 4 };
 static const char *const names[] = { "image", "mask" };
 
+static const char *const shapes[] = { "0,0,7,9", "1,0,9", "1,1" };
+
 static const struct oc_om_profiles samples[] = {
-  { OC_OM_BATCHES, 4, 1, values, names, 1 },
-  { OC_OM_IMAGES, 2, 2, values, names, 1 },
-  { OC_OM_DIMS, 2, 2, values, names, 2 },
+  { OC_OM_BATCHES, 4, 1, values, names, 1, NULL, 0 },
+  { OC_OM_IMAGES, 2, 2, values, names, 1, shapes, 3 },
+  { OC_OM_DIMS, 2, 2, values, names, 2, NULL, 0 },
 };
 
 static struct oc_buf write(const struct oc_om_profiles *p)
@@ -42,6 +44,26 @@ START_TEST(bytes)
 }
 END_TEST
 
+/* Shapes of outputs are texts, like names. */
+START_TEST(bytes_of_shapes)
+{
+  static const uint8_t want[] = {
+    3,   0,   0,   0,   44,  0,   0,   0,   2,   0,   0,   0,   2,   0,   0,
+    0,   2,   0,   0,   0, /* type, length, counts */
+    1,   0,   0,   0,   0,   0,   0,   0,   2,   0,   0,   0,   0,   0,   0,
+    0,   3,   0,   0,   0,   0,   0,   0,   0,   4,   0,   0,   0,   0,   0,
+    0,   0,   5,   0,   0,   0,   31,  0,   0,   0,   3,   0,   0,   0,   7,
+    0,   0,   0,   5,   0,   0,   0,   3,   0,   0,   0, /* type, length, counts */
+    '0', ',', '0', ',', '7', ',', '9', '1', ',', '0', ',', '9', '1', ',', '1',
+  };
+  struct oc_buf out = write(&samples[1]);
+
+  ck_assert_uint_gt(out.len, sizeof want);
+  ck_assert_int_eq(memcmp(out.data, want, sizeof want), 0);
+  oc_buf_clear(&out);
+}
+END_TEST
+
 START_TEST(read_back)
 {
   const struct oc_om_profiles *p = &samples[_i];
@@ -58,6 +80,9 @@ START_TEST(read_back)
   ck_assert_uint_eq(got.n_names, p->n_names);
   for (size_t i = 0; i < got.n_names; i++)
     ck_assert_str_eq(got.names[i], names[i]);
+  ck_assert_uint_eq(got.n_shapes, p->n_shapes);
+  for (size_t i = 0; i < got.n_shapes; i++)
+    ck_assert_str_eq(got.shapes[i], shapes[i]);
   oc_arena_clear(&arena);
   oc_buf_clear(&out);
 }
@@ -92,6 +117,7 @@ int main(void)
   TCase *t = tcase_create("all");
 
   tcase_add_test(t, bytes);
+  tcase_add_test(t, bytes_of_shapes);
   tcase_add_loop_test(t, read_back, 0, 3);
   tcase_add_loop_test(t, broken, 0, 3);
   suite_add_tcase(s, t);
