@@ -160,6 +160,10 @@ void oc_cache_mark_broken(struct oc_cache *c);
  * busy). */
 int oc_cache_sql_failed(struct oc_cache *c, struct oc_sql *db, struct oc_error *err);
 
+/* recheck.c: true when a file said to be damaged turns out whole, in the time a start has.
+ */
+bool oc_cache_index_is_whole(const char *path);
+
 /* object.c: files under objects/. */
 enum oc_cache_object_state {
   OC_OBJECT_GOOD,
@@ -177,7 +181,8 @@ enum oc_cache_object_state oc_cache_object_open(struct oc_cache *c,
 /* Gives the sealed output its name; fills ino and mtime. Replaces what has no row. */
 int oc_cache_object_link(struct oc_cache *c, struct oc_cache_job_member *m,
                          struct oc_error *err);
-void oc_cache_object_unlink(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
+/* True when it is gone. */
+bool oc_cache_object_unlink(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
 void oc_cache_object_quarantine(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
 /* True when the file's bytes have this digest; fills the stat it now has. */
 bool oc_cache_object_verify(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],

@@ -4,7 +4,7 @@
  * index.sqlite.corrupt-<time> and a new index begins: a cache may forget, it may not
  * refuse to work. The exception is an index written by a newer version: that one is good,
  * and stays. Damage found while in use cannot be repaired under a running reader; a
- * marker file makes the next open set the index aside. */
+ * marker file makes the next open check the index, and set it aside if it is damaged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -129,9 +129,10 @@ static enum index_state open_both(struct oc_cache *c, const char *path,
   struct stat st;
   int rc = SQLITE_OK;
 
-  if (fstatat(c->dir_fd, MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0)
-    return INDEX_BAD;
+  bool marked = fstatat(c->dir_fd, MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0;
   if (fstatat(c->dir_fd, INDEX, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
+    return INDEX_BAD;
+  if (marked && (!oc_cache_index_is_whole(path) || unlinkat(c->dir_fd, MARKER, 0) < 0))
     return INDEX_BAD;
   enum index_state state = open_writer(c, path, &rc);
   if (state == INDEX_OK)

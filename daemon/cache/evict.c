@@ -104,21 +104,28 @@ int oc_cache_entry_delete(struct oc_cache *c, int64_t id, int64_t totals[OC_N_TO
 
 int oc_cache_limbo_clear(struct oc_cache *c, struct oc_error *err)
 {
+  uint8_t sha256[OC_SHA256_LEN];
+  int last = 0; /* bytes of `sha256` that say where we are */
+
   for (;;) {
-    uint8_t sha256[OC_SHA256_LEN];
     sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_LIMBO_NEXT);
+    sqlite3_bind_blob(s, 1, sha256, last, SQLITE_TRANSIENT);
     int rc = sqlite3_step(s);
     bool claimed = rc == SQLITE_ROW && sqlite3_column_int(s, 1);
     bool read = rc == SQLITE_ROW && oc_sql_digest(s, 0, sha256);
     sqlite3_reset(s);
     if (rc == SQLITE_DONE)
       return 0;
+    if (rc != SQLITE_ROW)
+      return oc_cache_sql_failed(c, &c->writer, err);
     if (!read) {
       oc_cache_mark_broken(c); /* no digest in a digest column */
-      return oc_cache_sql_failed(c, &c->writer, err);
+      return oc_error_set(err, OC_E_STORE, "the index of the cache is damaged");
     }
-    if (!claimed)
-      oc_cache_object_unlink(c, sha256);
+    last = OC_SHA256_LEN;
+    /* A file that cannot be removed now keeps its row, and is tried again. */
+    if (!claimed && !oc_cache_object_unlink(c, sha256))
+      continue;
     oc_cache_point(c, "limbo-unlinked");
     rc = oc_cache_run_digest(c, OC_W_LIMBO_DELETE, sha256, err);
     if (rc < 0)

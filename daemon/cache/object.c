@@ -70,8 +70,8 @@ enum oc_cache_object_state oc_cache_object_open(struct oc_cache *c,
 /* The folder of an object, made when missing; its parent is synced then. */
 static int open_folder(struct oc_cache *c, const char *folder, struct oc_error *err)
 {
-  if (mkdirat(c->objects_fd, folder, 0700) == 0)
-    fsync(c->objects_fd);
+  if (mkdirat(c->objects_fd, folder, 0700) == 0 && fsync(c->objects_fd) < 0)
+    return oc_error_errno(err, OC_E_IO, "cannot sync the folder of the objects");
   int fd = openat(c->objects_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0)
     return oc_error_errno(err, OC_E_IO, "cannot open the folder '%s' of the objects",
@@ -125,12 +125,19 @@ int oc_cache_object_link(struct oc_cache *c, struct oc_cache_job_member *m,
   return 0;
 }
 
-void oc_cache_object_unlink(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
+bool oc_cache_object_unlink(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
 {
   struct object_name name;
 
   name_of(sha256, &name);
-  unlinkat(c->objects_fd, name.path, 0);
+  if (unlinkat(c->objects_fd, name.path, 0) < 0)
+    return errno == ENOENT;
+  if (!c->opt.full_durability)
+    return true;
+  /* Else the file might come back after its row in limbo has gone for good. */
+  auto_close int folder =
+      openat(c->objects_fd, name.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  return folder >= 0 && fsync(folder) == 0;
 }
 
 /* Names begin with the time, so the order of names is the order of arrival. */

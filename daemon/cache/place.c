@@ -82,6 +82,24 @@ bool oc_cache_is_network_fs(int fd)
   return network_name(fd) != NULL;
 }
 
+/* A new name is on disk only when the folder that holds it was synced. */
+static int sync_parent(const char *path, struct oc_error *err)
+{
+  char parent[PATH_MAX];
+
+  snprintf(parent, sizeof(parent), "%s", path);
+  char *slash = strrchr(parent, '/');
+  if (!slash)
+    parent[0] = '.';
+  if (!slash || slash == parent)
+    slash = parent + 1;
+  *slash = '\0';
+  auto_close int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 || fsync(fd) < 0)
+    return oc_error_errno(err, OC_E_IO, "cannot sync the folder '%s'", parent);
+  return 0;
+}
+
 /* Makes every missing folder of `path`. */
 static int make_path(const char *path, struct oc_error *err)
 {
@@ -96,8 +114,11 @@ static int make_path(const char *path, struct oc_error *err)
       continue;
     memcpy(part, path, i);
     part[i] = '\0';
-    if (mkdir(part, 0700) < 0 && errno != EEXIST)
+    bool made = mkdir(part, 0700) == 0;
+    if (!made && errno != EEXIST)
       return oc_error_errno(err, OC_E_IO, "cannot make the cache directory '%s'", part);
+    if (made && sync_parent(part, err) < 0)
+      return OC_E_IO;
   }
   return 0;
 }
@@ -203,6 +224,12 @@ int oc_cache_place_open(struct oc_cache *c, struct oc_error *err)
     rc = open_folder(c, "tmp", &c->tmp_fd, err);
   if (rc == 0)
     rc = open_folder(c, "quarantine", &c->quarantine_fd, err);
+  /* Folders that an earlier life made and did not live to sync. */
+  if (rc == 0 && c->opt.full_durability &&
+      (fsync(c->objects_fd) < 0 || fsync(c->dir_fd) < 0))
+    rc = oc_error_errno(err, OC_E_IO, "cannot sync the cache directory '%s'", c->dir);
+  if (rc == 0 && c->opt.full_durability)
+    rc = sync_parent(c->dir, err);
   if (rc < 0)
     return rc;
   empty_tmp(c);

@@ -21,7 +21,8 @@
   X(LIMBO_ADD, "INSERT OR IGNORE INTO limbo(sha256) VALUES(?1)")                         \
   X(LIMBO_DELETE, "DELETE FROM limbo WHERE sha256 = ?1")                                 \
   X(LIMBO_NEXT, "SELECT l.sha256, o.sha256 IS NOT NULL FROM limbo l"                     \
-                " LEFT JOIN object o ON o.sha256 = l.sha256 LIMIT 1")                    \
+                " LEFT JOIN object o ON o.sha256 = l.sha256 WHERE l.sha256 > ?1"         \
+                " ORDER BY l.sha256 LIMIT 1")                                            \
   X(OBJECT_GET, "SELECT size, ino, mtime_ns FROM object WHERE sha256 = ?1")              \
   X(OBJECT_ADD, "INSERT INTO object(sha256, size, ino, mtime_ns) VALUES(?1, ?2, ?3, ?4)" \
                 " ON CONFLICT(sha256) DO UPDATE SET ino = excluded.ino, mtime_ns = "     \

@@ -6,12 +6,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -19,14 +21,30 @@
 
 static const char inline_text[] = "ATC run success\n";
 
+static char *folder_in(const char *place)
+{
+  char *path = NULL;
+
+  ck_assert_int_gt(asprintf(&path, "%s/omcc-cache-XXXXXX", place), 0);
+  ck_assert_ptr_nonnull(mkdtemp(path));
+  return path;
+}
+
 char *store_folder(void)
 {
   const char *tmp = getenv("TMPDIR");
-  char *path = NULL;
 
-  ck_assert_int_gt(asprintf(&path, "%s/omcc-cache-XXXXXX", tmp ? tmp : "/tmp"), 0);
-  ck_assert_ptr_nonnull(mkdtemp(path));
-  return path;
+  return folder_in(tmp ? tmp : "/tmp");
+}
+
+char *store_folder_in_memory(void)
+{
+  struct statfs fs;
+
+  if (statfs("/dev/shm", &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+      access("/dev/shm", W_OK) == 0 && fs.f_bavail * fs.f_bsize > 256 << 20)
+    return folder_in("/dev/shm");
+  return store_folder();
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -76,15 +94,21 @@ void store_key(unsigned n, uint8_t ret[OC_SHA256_LEN])
   ck_assert_int_eq(oc_sha256_bytes(text, (size_t)len, ret), 0);
 }
 
-static uint8_t *bytes_of(unsigned content, size_t size)
+void store_fill(unsigned content, uint8_t *to, size_t size)
 {
-  uint8_t *p = malloc(size ? size : 1);
   uint32_t x = content * 2654435761u + 1;
 
   for (size_t i = 0; i < size; i++) {
     x = x * 1664525u + 1013904223u;
-    p[i] = (uint8_t)(x >> 24);
+    to[i] = (uint8_t)(x >> 24);
   }
+}
+
+static uint8_t *bytes_of(unsigned content, size_t size)
+{
+  uint8_t *p = malloc(size ? size : 1);
+
+  store_fill(content, p, size);
   return p;
 }
 

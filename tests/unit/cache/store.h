@@ -8,12 +8,17 @@
 
 /* A fresh folder under $TMPDIR or /tmp; removed by store_remove(). */
 char *store_folder(void);
+/* The same on a file system without a disk, where there is one: for tests of many lives.
+ */
+char *store_folder_in_memory(void);
 void store_remove(char *folder);
 char *store_path(const char *folder, const char *name);
 
 struct oc_cache *store_open(const char *folder);
 struct oc_cache *store_open_with(struct oc_cache_options *opt, const char *folder);
 
+/* The bytes of this content. */
+void store_fill(unsigned content, uint8_t *to, size_t size);
 /* The key of test entry `n`; its object is `size` bytes that only depend on `n`. */
 void store_key(unsigned n, uint8_t ret[OC_SHA256_LEN]);
 void store_object_digest(unsigned content, size_t size, uint8_t ret[OC_SHA256_LEN]);
