@@ -109,6 +109,7 @@ int oc_job_import(struct oc_job *job, struct oc_error *err)
   options.n_files = job->n_external;
   options.out_nodes = oc_job_flag(job, "out_nodes", NULL);
   options.lenient = !oc_streq(job->request->backend, "builtin");
+  options.unknown_is_row = job->request->explain_only || job->request->names_only;
   options.input_shape = oc_job_flag(job, "input_shape", NULL);
   options.input_format = oc_job_flag(job, "input_format", NULL);
   if (is_framework(job, OC_FRAMEWORK_TENSORFLOW))
@@ -217,6 +218,7 @@ static int resolve(struct oc_job *job, const struct lists *l,
   o.input_fp16_nodes = oc_job_flag(job, "input_fp16_nodes", NULL);
   o.output_type = oc_job_flag(job, "output_type", NULL);
   o.unknown_is_open = !oc_streq(job->request->backend, "builtin");
+  o.unknown_is_row = job->request->explain_only;
   return oc_precision_resolve(job->graph, &o, &job->findings, &job->precision, err);
 }
 

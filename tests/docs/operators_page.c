@@ -100,8 +100,10 @@ static void onnx_unsupported(struct oc_buf *out)
   const char *comma = "";
   oc_buf_puts(out,
               "\n### Operators of the standard domain that are not imported\n\n"
-              "Users get the finding `op-unknown` (a warning with `--backend=atc`, whose "
-              "parser decides\nby itself):\n");
+              "Users get the finding `op-unknown`: an error where builtin compiles, a "
+              "warning with `omcc explain`\n(the operator is a row `unknown`, or has the "
+              "columns of a table of the user's own) and with\n`--backend=atc`, whose "
+              "parser decides by itself:\n");
   for (const char *p = onnx_operators; *p;) {
     size_t n = strcspn(p, " ");
     if (!onnx_has_row(p, n)) {

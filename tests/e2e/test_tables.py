@@ -33,6 +33,29 @@ class Tables(Case):
         self.assertEqual(relu["sure"], "exact")
         self.assertIn("extra/mine.yaml", value["data"]["table"]["source"])
 
+    def test_unknown_op_is_a_row(self):
+        model = self.world.zoo("g5")
+        value = self.ok(self.world.explain(model, soc=B1)).json
+        op, = [o for o in value["data"]["ops"] if o["type"] == "Scramble"]
+        self.assertEqual((op["reason"]["rule"], op["sure"], op["engine"]), ("unknown", "open", "none"))
+        severities = {f["id"]: f["severity"] for f in value["findings"]}
+        self.assertEqual((severities["op-unknown"], severities["op-not-tabled"]), ("warning", "warning"))
+        self.assertTrue(value["data"]["resolved"])
+        self.fails(self.world.compile(model, soc=B1), 2, "op-unknown", "no-engine-type")
+
+    def test_custom_op_in_a_table_of_the_users_own(self):
+        folder = self.world.root / "tables"
+        folder.mkdir()
+        (folder / "mine.yaml").write_text("schema: omcc/soc/1\nid: ascend910b\nops:\n  Scramble:\n"
+                                          "    in: x f16 f32\n    out: y =\n")
+        self.settings(f"tables_extra: {folder}\n")
+        model = self.world.zoo("g5")
+        for words, wanted in (([], "float16"), (["--precision_mode_v2=origin"], "float32"),
+                              (["--keep_dtype=" + self.world.write("k.cfg", "OpType::Scramble\n")], "float32")):
+            value = self.ok(self.world.explain(model, *words, soc=B1)).json
+            op, = [o for o in value["data"]["ops"] if o["type"] == "Scramble"]
+            self.assertEqual((op["outputs"][0]["got"], op["engine"], op["sure"]), (wanted, "aicore", "exact"))
+
     def test_broken_extra_table(self):
         folder = self.world.root / "tables"
         folder.mkdir()

@@ -7,9 +7,17 @@
 #include "import/reader.h"
 #include "wire/wire.h"
 
+static bool is_unknown_type(enum oc_finding_id id)
+{
+  return id == OC_FINDING_OP_UNKNOWN || id == OC_FINDING_OP_OPSET ||
+         id == OC_FINDING_TF_OP_UNKNOWN;
+}
+
 struct oc_finding *import_lower(const struct import_reader *r, struct oc_finding *f)
 {
-  if (r->lenient && f->severity == OC_SEV_ERROR)
+  bool lower = r->lenient || (r->unknown_is_row && is_unknown_type(f->id));
+
+  if (lower && f->severity == OC_SEV_ERROR)
     f->severity = OC_SEV_WARNING;
   return f;
 }

@@ -23,6 +23,7 @@ struct import_reader {
   struct oc_arena *arena;
   struct oc_findings *findings;
   bool lenient;
+  bool unknown_is_row; /* a type that is not known is a warning in any case */
   size_t total_nodes;
   uint32_t n_told[OC_FINDING_COUNT];
 };

@@ -137,8 +137,12 @@ static void infer_source(struct infer *in, struct oc_op *op)
 
 static void report_unknown(struct infer *in, const struct oc_op *op)
 {
+  bool declared = true; /* by the model itself */
+
   in->result.n_unknown++;
-  if (in->findings)
+  for (uint32_t k = 0; k < op->n_outputs; k++)
+    declared &= op->outputs[k].t.shape.known_rank;
+  if (in->findings && !declared)
     oc_finding_add(in->findings, OC_FINDING_SHAPE_UNKNOWN_OP, op->name, "type", op->type,
                    NULL);
 }

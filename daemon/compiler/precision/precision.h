@@ -213,7 +213,8 @@ struct oc_precision_options {
   const char *input_fp16_nodes; /* option text, NULL when not given */
   const char *output_type;
   bool no_casts;        /* stop before Cast insertion */
-  bool unknown_is_open; /* a type no table knows is a row `unknown`, not an error */
+  bool unknown_is_open; /* a type this chip's table lacks is a warning, not an error */
+  bool unknown_is_row;  /* the same for types that nothing public knows */
 };
 
 /* 0 also when user mistakes were found (ret->resolved is false then, and the

@@ -137,7 +137,10 @@ static void tell_no_table(struct oc_run *r, const struct oc_op_info *n)
   const struct oc_unsupported *u = oc_optable_unsupported(
       r->o->optable, n->op->type, r->o->table ? r->o->table->id : "");
 
-  if (r->o->unknown_is_open) {
+  bool unknown = !u && !n->row && !oc_optable_ir(r->o->optable, n->op->type) &&
+                 !oc_optable_aicpu(r->o->optable, n->op->type);
+
+  if (r->o->unknown_is_open || (unknown && r->o->unknown_is_row)) {
     about(r, OC_FINDING_OP_NOT_TABLED, n);
     return;
   }

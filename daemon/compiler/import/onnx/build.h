@@ -175,6 +175,9 @@ int onnx_note_alike(struct onnx_scope *sc, const struct onnx_node *node);
 
 /* --- values (tensor.c) --- */
 enum oc_dtype onnx_dtype(int64_t elem_type); /* UNDEFINED when there is no counterpart */
+/* Of a graph's input, output or value; unknown when the model does not say. */
+struct oc_shape onnx_declared_shape(struct onnx_scope *sc,
+                                    const struct onnx_value_info *v);
 /* The constant behind a tensor message; NULL with a finding (or when memory is short). */
 const struct oc_value *onnx_value(struct onnx_import *im, const struct onnx_tensor *t);
 int onnx_dims_bad(const struct onnx_tensor *t); /* 0, or 1 when negative or overflowing */

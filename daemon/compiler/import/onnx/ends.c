@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "import/onnx/build.h"
 
-static struct oc_shape declared_shape(struct onnx_scope *sc,
-                                      const struct onnx_value_info *v)
+struct oc_shape onnx_declared_shape(struct onnx_scope *sc,
+                                    const struct onnx_value_info *v)
 {
   if (!v->is_tensor || !v->has_shape)
     return oc_shape_unknown();
@@ -103,7 +103,7 @@ int onnx_build_inputs(struct onnx_scope *sc)
     if (oc_map_has(&skip, oc_str_of(v->name)))
       continue;
     enum oc_dtype dtype = v->is_tensor ? onnx_dtype(v->elem_type) : OC_DT_UNDEFINED;
-    struct oc_shape shape = declared_shape(sc, v);
+    struct oc_shape shape = onnx_declared_shape(sc, v);
     check_input(sc, v, dtype, shape);
     if (!add_data(sc, v->name, index++, dtype, shape))
       rc = OC_E_NOMEM;

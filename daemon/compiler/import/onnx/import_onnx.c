@@ -118,7 +118,8 @@ int oc_import_onnx(const struct oc_import_options *options, struct oc_arena *are
                                    .len = options->model_len,
                                    .arena = arena,
                                    .findings = findings,
-                                   .lenient = options->lenient };
+                                   .lenient = options->lenient,
+                                   .unknown_is_row = options->unknown_is_row };
   size_t cap = arena->cap;
   arena->cap = import_cap(arena, options->model_len);
   int rc = run(im);

@@ -73,8 +73,19 @@ static void tell_unknown(struct onnx_cx *cx, bool known)
     onnx_tell(im, OC_FINDING_OP_UNKNOWN, type, "op", cx->name, "domain", domain);
 }
 
-/* An op that only stands for the node: its type as it is, nothing known of its results.
- */
+/* What the model itself says of a result. */
+static void declare(struct onnx_cx *cx, struct oc_tensor *t, const char *name)
+{
+  const struct onnx_value_info *v = oc_map_gets(&cx->sc->infos, name);
+
+  if (!v || !v->is_tensor)
+    return;
+  t->dtype = onnx_dtype(v->elem_type);
+  t->shape = onnx_declared_shape(cx->sc, v);
+}
+
+/* An op that only stands for the node: its type as it is, and of its results what the
+ * model declares. */
 static int stand_in(struct onnx_cx *cx)
 {
   const struct onnx_node *n = cx->node;
@@ -86,8 +97,10 @@ static int stand_in(struct onnx_cx *cx)
   import_name_tensors(cx->im->arena, op);
   onnx_set_formats(op, OC_FMT_ND);
   onnx_ins(cx, op, 0, 0, n->n_inputs);
-  for (uint32_t i = 0; i < n->n_outputs; i++)
+  for (uint32_t i = 0; i < n->n_outputs; i++) {
+    declare(cx, &op->outputs[i].t, n->outputs[i]);
     onnx_out(cx, i, op, i);
+  }
   return onnx_enter(cx->im, op);
 }
 
