@@ -3,8 +3,9 @@
  * A body's Data takes what the producer of the op's input delivers; the op's own input
  * does the same, so no Cast stands in front of it. The NetOutput of a branch takes what
  * its producers deliver and hands it to the op's outputs; of two branches the last one
- * counts, as in the vendor's code. Bodies of loops keep the model's dtypes at their ends,
- * because what goes round must come back as it went in. */
+ * counts, as in the vendor's code, and where they disagree a finding says so. Bodies of
+ * loops keep the model's dtypes at their ends, because what goes round must come back as
+ * it went in. */
 #include "precision_internal.h"
 
 /* The op's input that a body's Data stands for (INT attribute of the importers). */
@@ -75,6 +76,24 @@ static void follow_input(struct oc_run *r, struct oc_op_info *n, struct oc_op *o
     inherit_cause(r, n, 0, in->from, in->from_out);
 }
 
+/* The op has one dtype for what its branches end in: an earlier one had another. */
+static void tell_branches(struct oc_run *r, const struct oc_op *owner,
+                          const struct oc_tensor *t, enum oc_dtype d,
+                          const struct oc_op *from)
+{
+  const struct oc_reason_list *l = t->reasons;
+
+  if (!l || !l->first || l->first->rule != OC_RULE_FOLLOW || t->got == d)
+    return;
+  struct oc_finding *f = oc_tell(r, OC_FINDING_BRANCHES_DIFFER, owner->name);
+  oc_tell_arg(r, f, "type", owner->type);
+  oc_tell_arg(r, f, "tensor", t->name ? t->name : "output");
+  oc_tell_arg(r, f, "first", oc_dtype_name(t->got));
+  oc_tell_arg(r, f, "first_op", l->first->subject);
+  oc_tell_arg(r, f, "last", oc_dtype_name(d));
+  oc_tell_arg(r, f, "last_op", from->name);
+}
+
 static void follow_outputs(struct oc_run *r, struct oc_op_info *n, struct oc_op *owner)
 {
   for (uint32_t i = 0; i < n->op->n_inputs; i++) {
@@ -83,6 +102,7 @@ static void follow_outputs(struct oc_run *r, struct oc_op_info *n, struct oc_op 
       continue;
     enum oc_dtype d = in->from->outputs[in->from_out].t.got;
     follow(r, &n->op->inputs[i].t, d, in->from->name);
+    tell_branches(r, owner, &owner->outputs[i].t, d, in->from);
     follow(r, &owner->outputs[i].t, d, in->from->name);
     if (in->from->mark)
       inherit_cause(r, oc_info(r, owner), i, in->from, in->from_out);

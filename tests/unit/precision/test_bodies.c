@@ -105,6 +105,43 @@ START_TEST(loop_ends_keep_their_dtypes)
 }
 END_TEST
 
+/* Of two branches the last one counts, and that they disagree is said. */
+START_TEST(branches_that_disagree_are_named)
+{
+  struct bench b;
+
+  for (unsigned kept = 0; kept < 2; kept++) {
+    bench_init(&b, "Ascend910B1", NULL, "fp16");
+    struct oc_op *c = bench_data(&b, "c", OC_DT_BOOL);
+    struct oc_op *owner = choice(&b, c, bench_data(&b, "x", OC_DT_F32));
+    body(&b, owner, 0, "then", "Sqrt");
+    body(&b, owner, 1, "else", "Exp");
+    bench_output(&b, owner);
+    ck_assert_int_eq(bench_keep(&b, kept ? "else/op\n" : "then/op\n"), 0);
+    bench_resolve(&b);
+    const struct oc_finding *f = bench_finding(&b, OC_FINDING_BRANCHES_DIFFER);
+    ck_assert_msg(f != NULL, "%u", kept);
+    ck_assert_str_eq(f->subject, "choice");
+    ck_assert_str_eq(finding_arg(f, "first_op"), "then/op");
+    ck_assert_str_eq(finding_arg(f, "first"), kept ? "float16" : "float32");
+    ck_assert_str_eq(finding_arg(f, "last_op"), "else/op");
+    ck_assert_str_eq(finding_arg(f, "last"), kept ? "float32" : "float16");
+    ck_assert_int_eq(owner->outputs[0].t.got, kept ? OC_DT_F32 : OC_DT_F16);
+    bench_clear(&b);
+  }
+  bench_init(&b, "Ascend910B1", NULL, "fp16");
+  struct oc_op *owner =
+      choice(&b, bench_data(&b, "c", OC_DT_BOOL), bench_data(&b, "x", OC_DT_F32));
+  body(&b, owner, 0, "then", "Sqrt");
+  body(&b, owner, 1, "else", "Exp");
+  bench_output(&b, owner);
+  bench_keep(&b, "then/op\nelse/op\n");
+  bench_resolve(&b);
+  ck_assert_ptr_null(bench_finding(&b, OC_FINDING_BRANCHES_DIFFER));
+  bench_clear(&b);
+}
+END_TEST
+
 START_TEST(two_lines_for_one_op)
 {
   struct bench b;
@@ -133,6 +170,7 @@ TCase *body_cases(void)
   tcase_add_test(c, bodies_follow_their_producers);
   tcase_add_test(c, a_kept_op_in_front_is_the_cause_inside);
   tcase_add_test(c, loop_ends_keep_their_dtypes);
+  tcase_add_test(c, branches_that_disagree_are_named);
   tcase_add_test(c, two_lines_for_one_op);
   return c;
 }
