@@ -48,12 +48,13 @@ static void on_ready(struct oc_pool *p, const Omcc__V1__Ready *ready)
   if (ready->error && *ready->error) {
     snprintf(p->broken, sizeof(p->broken), "%s", ready->error);
     oc_log_event(p->o.log, OC_LOG_ERROR, "tables_refused", 0, p->broken);
+    p->o.events->ready(p->o.ctx, ready); /* whoever waits is told what it says */
     lease_fail_all(p, p->broken);
-  } else {
-    p->zygote_ready = true;
-    p->quick_deaths = 0;
-    zygote_want_children(p);
+    return;
   }
+  p->zygote_ready = true;
+  p->quick_deaths = 0;
+  zygote_want_children(p);
   p->o.events->ready(p->o.ctx, ready);
 }
 

@@ -388,6 +388,12 @@ void why_messages(const struct oc_key_difference *d, size_t n, struct oc_arena *
 /* ---- compare.c: two finished jobs side by side, for explain --diff */
 void compare_answer(struct session *c, uint64_t id, const char *a, const char *b);
 
+/* ---- tables.c: op tables that cannot be read */
+/* The tables are missing for a file of the user's own or of a toolkit. */
+bool tables_are_to_blame(const struct oc_server *s);
+/* Makes that the reason of the order's failure, with a finding; false when it is not. */
+bool tables_blame(struct order *o);
+
 /* ---- care.c: the cache's verbs */
 /* The uid whose entries a session may see, or OC_CACHE_ANYONE. */
 int64_t session_scope(const struct session *c);

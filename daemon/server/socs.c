@@ -30,7 +30,10 @@ static void give(struct session *c, uint64_t id)
 
 static void refuse(struct session *c, uint64_t id)
 {
-  session_refuse(c, id, "environment", c->srv->tables_error, OC_STATUS_ENVIRONMENT);
+  bool request = tables_are_to_blame(c->srv);
+
+  session_refuse(c, id, request ? "request" : "environment", c->srv->tables_error,
+                 request ? OC_STATUS_REQUEST : OC_STATUS_ENVIRONMENT);
 }
 
 int socs_take(struct oc_server *s, const Omcc__V1__Ready *ready)

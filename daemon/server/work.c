@@ -136,7 +136,8 @@ int work_start_plan(struct order *o, unsigned attempt)
   oc_arena_clear(&arena);
   if (r) {
     order_log(o, OC_LOG_ERROR, "plan_not_sent", err.msg);
-    order_set_failure(o, OC_STATUS_ENVIRONMENT, "%s", err.msg);
+    if (!tables_blame(o))
+      order_set_failure(o, OC_STATUS_ENVIRONMENT, "%s", err.msg);
   }
   return r;
 }
@@ -326,6 +327,8 @@ void work_on_message(void *ctx, uint64_t job, const Omcc__V1__FromWorker *m,
 /* A kill that nobody of us sent is, on a loaded machine, the kernel's for memory. */
 static void describe_death(struct order *o, const struct oc_death *how)
 {
+  if (tables_blame(o))
+    return;
   if (how->signal)
     order_set_failure(
         o, OC_STATUS_BUG, "the compiling process was ended by signal %d (%s)%s%s",

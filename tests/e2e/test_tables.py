@@ -56,14 +56,52 @@ class Tables(Case):
             op, = [o for o in value["data"]["ops"] if o["type"] == "Scramble"]
             self.assertEqual((op["outputs"][0]["got"], op["engine"], op["sure"]), (wanted, "aicore", "exact"))
 
-    def test_broken_extra_table(self):
+    def refused(self, name, line, why):
+        """Explain, compile and lint end with status 2 and the one finding; nothing is resolved."""
+        model = self.world.zoo("relu")
+        for result in (self.world.explain(model), self.world.compile(model, "--json"),
+                       self.world.omcc("lint-lists", "--json", "--", f"--model={model}", "--framework=5",
+                                       f"--soc_version={SOC}", "--keep_dtype=" + self.world.write("k", "OpType::Relu"))):
+            self.fails(result, 2, "table-bad")
+            found, = [f for f in result.json["findings"] if f["id"] == "table-bad"]
+            self.assertTrue(found["file"].endswith(name), found)
+            self.assertEqual(found["line"], line)
+            self.assertIn(why, found["text"])
+            self.assertNotIn("ops", result.json["data"])
+        self.no_leftovers()
+        self.assertEqual(self.world.omcc("explain", "--list-socs").status, 2)
+        self.world.omcc("daemon", "stop")
+
+    def test_bad_tables_of_the_user(self):
         folder = self.world.root / "tables"
         folder.mkdir()
-        (folder / "mine.yaml").write_text(EXTRA + "  Abs:\n    in: x f16 f17\n")
         self.settings(f"tables_extra: {folder}\n")
-        result = self.world.explain(self.world.zoo("relu"))
-        self.assertNotEqual(result.status, 0)
-        self.assertIn("mine.yaml' line 8", str(result) + self.world.log())
+        for more, line, why in (("  Abs:\n    in: x f16 f17\n", 8, "'f17' is not a dtype"),
+                                ("  Abs:\n    in: [x f16 f32, z f16]\n", 8, "rows of 2 and of 1 columns"),
+                                ("  Abs:\n    in: x f16\n  Relu:\n    in: x f16\n", 9, "twice"),
+                                ("  Abs: [\n", None, "")):
+            (folder / "mine.yaml").write_text(EXTRA + more)
+            with self.subTest(more):
+                if line:
+                    self.refused(str(folder / "mine.yaml"), line, why)
+                else:
+                    self.fails(self.world.explain(self.world.zoo("relu")), 2, "table-bad")
+        (folder / "mine.yaml").write_text(EXTRA)
+        self.world.omcc("daemon", "stop")
+        self.ok(self.world.explain("relu.onnx"))
+
+    def test_bad_tables_of_a_toolkit(self):
+        kit = self.world.root / "cann"
+        shutil.copytree(BINARY_DIR / "fake-atc", kit)
+        self.world.env["ASCEND_HOME_PATH"] = str(kit)
+        path = kit / "opp/built-in/op_impl/ai_core/tbe/config/ascend310p/aic-ascend310p-ops-info.json"
+        good = json.dumps(INFO)[1:-1]
+        uneven = good.replace("Relu", "Abs").replace('"float16,float", "format"', '"float16", "format"', 1)
+        unknown = good.replace("Relu", "Abs").replace("float16,float", "float16,float99")
+        for more, why in ((uneven, "different lengths"), (unknown, "not known here"), (good, "twice")):
+            path.write_text("{\n" + good + ",\n" + more + "}\n")
+            with self.subTest(why):
+                self.refused(path.name, 3, why)
 
     def test_toolkit_table(self):
         kit = self.world.root / "cann"
@@ -87,10 +125,9 @@ class Tables(Case):
     def test_many_lines(self):
         model = self.world.zoo("g1")
         self.world.write("keep.cfg", "".join(f"nobody{i}\n" for i in range(1_000_000)))
-        result = self.ok(self.world.explain(model, "--keep_dtype=keep.cfg"))
-        ids = result.ids
-        self.assertLessEqual(len(ids), 210)
-        capped = [f for f in result.json["findings"] if f["id"] == "findings-capped"]
+        findings = self.ok(self.world.explain(model, "--keep_dtype=keep.cfg", timeout=300)).json["findings"]
+        self.assertLessEqual(len(findings), 210)
+        capped = [f for f in findings if f["id"] == "findings-capped"]
         self.assertTrue(any("999900" in f["text"] for f in capped), capped)
 
     def test_bad_bytes(self):

@@ -2,9 +2,10 @@
  *
  * Types with dtype lists replace ours. Types that compute their columns
  * (dynamicFormat) have none there: ours are kept, with the file's policy and flags. An
- * op that cannot be read (lists of uneven length, a dtype nobody knows) is no reason to
- * refuse the file: it is counted, and its result is open. Names of members: the public
- * reader of these files. */
+ * op that cannot be read (lists of uneven length, a dtype nobody knows, the same op
+ * twice) refuses the whole file, with its line: half a table would give wrong answers,
+ * and the vendor's reader stops there, too. Names of members: the public reader of these
+ * files. */
 #include "optable_internal.h"
 
 #include <string.h>
@@ -236,7 +237,7 @@ static void keep_ours(struct info_read *o, const struct oc_table_op *ours)
   o->op->variants = ours->variants;
   o->op->n_variants = ours->n_variants;
   o->op->flags &= ~(unsigned)OC_TABLE_NO_COLUMNS;
-  o->op->flags |= o->why ? OC_TABLE_NO_COLUMNS : OC_TABLE_COMPUTED;
+  o->op->flags |= OC_TABLE_COMPUTED;
 }
 
 static int read_op(struct info_read *o)
@@ -251,10 +252,8 @@ static int read_op(struct info_read *o)
   read_flags(o);
   read_promote(o);
   o->op->flags |= OC_TABLE_FROM_FILE;
-  if (!read_columns(o)) {
-    o->op->flags |= OC_TABLE_NO_COLUMNS;
-    o->op->n_variants = 0;
-  }
+  if (!read_columns(o))
+    return o->t->arena.failed ? OC_E_NOMEM : OC_E_FORMAT;
   if (o->op->flags & OC_TABLE_NO_COLUMNS)
     keep_ours(o, ours);
   if (o->t->arena.failed)
@@ -262,35 +261,43 @@ static int read_op(struct info_read *o)
   return oc_table_put(o->table, o->op);
 }
 
+/* The same key earlier in the file. */
+static const struct oc_json *listed_twice(const struct oc_json *root)
+{
+  const struct oc_json *twice = NULL;
+  struct oc_map seen = { 0 };
+
+  for (const struct oc_json *v = root->first; v && !twice; v = v->next)
+    if (oc_map_gets(&seen, v->key) || oc_map_puts(&seen, v->key, (void *)(uintptr_t)v))
+      twice = v;
+  oc_map_clear(&seen);
+  return twice;
+}
+
 static int read_ops(struct oc_optable *t, struct oc_table *table, const char *name,
                     const struct oc_json *root, struct oc_error *err)
 {
-  uint32_t n = 0, bad = 0;
-  const char *first = "", *why = "";
-  uint32_t line = 0;
+  const struct oc_json *twice = listed_twice(root);
+  uint32_t n = 0;
 
+  if (twice)
+    return oc_error_set(err, OC_E_FORMAT, "'%s' line %u: op '%.40s' is listed twice",
+                        name, twice->line, twice->key);
   for (const struct oc_json *v = root->first; v; v = v->next) {
     struct oc_table_op *op = OC_NEW(&t->arena, struct oc_table_op);
     struct info_read o = { .t = t, .table = table, .v = v, .op = op };
     if (v->kind != OC_JSON_OBJECT)
       continue;
-    if (!op || read_op(&o))
+    int r = op ? read_op(&o) : OC_E_NOMEM;
+    if (r == OC_E_FORMAT)
+      return oc_error_set(err, r, "'%s' line %u: op '%.40s': %s", name, v->line, op->type,
+                          o.why);
+    if (r)
       return oc_error_set(err, OC_E_NOMEM, "out of memory while reading '%s'", name);
     n++;
-    if (!o.why)
-      continue;
-    if (!bad++) {
-      first = op->type;
-      why = o.why;
-      line = v->line;
-    }
   }
   table->from_toolkit = table->from_toolkit || !oc_starts_with(name, "custom/");
-  if (bad)
-    oc_table_note(t, table, "'%s' (%u ops; %u not readable, first '%s' line %u: %s)",
-                  name, n, bad, first, line, why);
-  else
-    oc_table_note(t, table, "'%s' (%u ops)", name, n);
+  oc_table_note(t, table, "'%s' (%u ops)", name, n);
   return 0;
 }
 
@@ -310,11 +317,10 @@ int oc_optable_add_ops_info(struct oc_optable *t, const char *table_id, const ch
     r = oc_error_set(err, r, "out of memory while reading '%s'", name);
   else if (!r && root->kind == OC_JSON_OBJECT)
     r = read_ops(t, table, name, root, err);
-  else {
-    oc_table_note(t, table, "'%s' is not readable: %s", name,
-                  r ? why.msg : "it is no object");
-    r = 0;
-  }
+  else if (!r)
+    r = oc_error_set(err, OC_E_FORMAT, "'%s' line %u: it is no object", name, root->line);
+  else
+    r = oc_error_set(err, r, "'%s' %s", name, why.msg);
   oc_arena_clear(&scratch);
   return r;
 }
