@@ -69,6 +69,7 @@ int oc_wire_put_bool(struct oc_buf *out, uint32_t number, bool v);
 int oc_wire_put_f32(struct oc_buf *out, uint32_t number, float v);
 int oc_wire_put_bytes(struct oc_buf *out, uint32_t number, const void *p, size_t len);
 int oc_wire_put_string(struct oc_buf *out, uint32_t number, const char *s);
+/* A packed list without elements is not written at all. */
 int oc_wire_put_packed_i64(struct oc_buf *out, uint32_t number, const int64_t *v,
                            size_t n);
 int oc_wire_put_packed_f32(struct oc_buf *out, uint32_t number, const float *v, size_t n);

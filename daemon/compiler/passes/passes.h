@@ -32,6 +32,8 @@ enum oc_pass {
   OC_PASS_PAD_CONV,  /* zeros of a Pad become the pads of the convolution behind it */
   OC_PASS_CONV_BN,   /* BatchNorm behind a convolution goes into filter and bias */
   OC_PASS_BIAS,      /* a constant added behind a convolution or product is its bias */
+  OC_PASS_LOOPS,     /* Loop and Scan of ONNX become the IR's While */
+  OC_PASS_RECURRENT, /* CommonLSTM and CommonGRU become what the chip has */
   OC_PASS_RETYPE,    /* rows of schema/ops/retype.yaml */
   OC_PASS_EPILOGUE,  /* elementwise ops behind a cube op, noted on it */
   OC_PASS_DEAD,      /* ops that no output needs */
@@ -45,7 +47,9 @@ enum oc_stage { OC_STAGE_PARSED, OC_STAGE_INFERRED };
 #define OC_PASS_BIT(p) (1u << (p))
 #define OC_PASSES_DEFAULT                                                                \
   (OC_PASS_BIT(OC_PASS_IDENTITY) | OC_PASS_BIT(OC_PASS_CAST) |                           \
-   OC_PASS_BIT(OC_PASS_FOLD) | OC_PASS_BIT(OC_PASS_RETYPE) | OC_PASS_BIT(OC_PASS_DEAD))
+   OC_PASS_BIT(OC_PASS_FOLD) | OC_PASS_BIT(OC_PASS_LOOPS) |                              \
+   OC_PASS_BIT(OC_PASS_RECURRENT) | OC_PASS_BIT(OC_PASS_RETYPE) |                        \
+   OC_PASS_BIT(OC_PASS_DEAD))
 
 struct oc_pass_info {
   const char *name; /* "identity" */

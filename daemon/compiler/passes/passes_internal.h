@@ -35,6 +35,8 @@ void pass_reshape(struct pass_run *r);
 void pass_pad_conv(struct pass_run *r);
 void pass_conv_bn(struct pass_run *r);
 void pass_bias(struct pass_run *r);
+void pass_loops(struct pass_run *r);
+void pass_recurrent(struct pass_run *r);
 void pass_retype(struct pass_run *r);
 void pass_epilogue(struct pass_run *r);
 void pass_dead(struct pass_run *r);
@@ -65,6 +67,27 @@ void pass_swallow_all(struct pass_run *r, struct oc_op *into, struct oc_op *cons
  * call oc_graph_sweep() at the end. */
 void pass_drop_inputs(struct pass_run *r, struct oc_op *op, uint32_t first,
                       struct oc_op *into);
+/* --- pieces.c: ops in place of `old`, called `<old>/<suffix>`, with its original names
+ * and keep mark; inputs unlinked, tensors named. NULL when memory is short; the functions
+ * below take NULL and do nothing. --- */
+struct oc_op *pass_piece(struct pass_run *r, const struct oc_op *old, const char *suffix,
+                         const char *type, uint32_t n_in, uint32_t n_out);
+/* The same in another graph. */
+struct oc_op *pass_piece_in(struct pass_run *r, struct oc_graph *g,
+                            const struct oc_op *old, const char *suffix, const char *type,
+                            uint32_t n_in, uint32_t n_out);
+struct oc_op *pass_piece_const(struct pass_run *r, struct oc_graph *g,
+                               const struct oc_op *old, const char *suffix,
+                               const struct oc_value *v);
+struct oc_op *pass_piece_ints(struct pass_run *r, struct oc_graph *g,
+                              const struct oc_op *old, const char *suffix,
+                              const int64_t *v, size_t n, bool scalar);
+/* Original names and keep mark of `old` for an op that was made for it. */
+void pass_inherit(struct pass_run *r, struct oc_op *op, const struct oc_op *old);
+/* Input `i` reads output `out` of `from` and looks like it. */
+void pass_wire(struct oc_op *op, uint32_t i, struct oc_op *from, uint32_t out);
+void pass_looks(struct oc_op *op, uint32_t k, enum oc_dtype dtype, struct oc_shape shape);
+
 void pass_note(struct pass_run *r, const struct oc_op *op, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -57,6 +57,7 @@ static bool add_input(struct pass_run *r, struct oc_op *op, const char *suffix,
 
   if (!c || !inputs)
     return false;
+  pass_inherit(r, c, op);
   op->inputs = inputs;
   memset(&inputs[op->n_inputs], 0, sizeof(*inputs));
   op->n_inputs++;

@@ -1,15 +1,14 @@
 /* Passes on small graphs: what goes, what stays, who takes over names and keep marks. */
 #include <check.h>
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "graph/graph.h"
 #include "optable/optable.h"
 #include "passes/passes.h"
+#include "tables.h"
 
 static struct oc_arena arena;
 static struct oc_findings findings;
@@ -363,53 +362,9 @@ START_TEST(batch_norm_is_not_folded_by_default)
 }
 END_TEST
 
-static char *read_file(const char *path, size_t *ret_len)
-{
-  auto_fclose FILE *f = fopen(path, "re");
-  char *text = NULL;
-  size_t room = 0;
-
-  ck_assert_msg(f != NULL, "%s", path);
-
-  ssize_t n = getdelim(&text, &room, '\0', f);
-
-  ck_assert(n > 0);
-  *ret_len = (size_t)n;
-  return text;
-}
-
-static struct oc_optable *load_tables(void)
-{
-  static const char *const rooms[] = { "soc", "ops" };
-  struct oc_optable *t = oc_optable_new();
-  struct oc_error err = { 0 };
-  const char *root = getenv("OMCC_SOURCE_DIR");
-
-  ck_assert_ptr_nonnull(root);
-  for (int i = 0; i < 2; i++) {
-    const char *dir = oc_arena_printf(&arena, "%s/schema/%s", root, rooms[i]);
-    auto_closedir DIR *d = opendir(dir);
-
-    ck_assert_ptr_nonnull(d);
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-      size_t len = 0;
-
-      if (!oc_ends_with(e->d_name, ".yaml"))
-        continue;
-
-      auto_free char *text =
-          read_file(oc_arena_printf(&arena, "%s/%s", dir, e->d_name), &len);
-
-      ck_assert_msg(oc_optable_add(t, e->d_name, text, len, &err) == 0, "%s", err.msg);
-    }
-  }
-  ck_assert_msg(oc_optable_finish(t, &err) == 0, "%s", err.msg);
-  return t;
-}
-
 START_TEST(global_pool_becomes_a_reduction)
 {
-  struct oc_optable *t = load_tables();
+  struct oc_optable *t = load_tables(&arena);
   struct oc_op *x = data("x");
   struct oc_op *y = ADD("y", "GlobalAveragePool", 1, x);
   bool attributes = _i == 1;
@@ -444,7 +399,7 @@ END_TEST
 
 START_TEST(constant_slices_become_attributes)
 {
-  struct oc_optable *t = load_tables();
+  struct oc_optable *t = load_tables(&arena);
   struct oc_op *x = data("x");
   struct oc_op *begin =
       oc_graph_add_ints(g, "begin", OC_DT_I64, (int64_t[]){ 1 }, 1, false);
@@ -474,7 +429,7 @@ END_TEST
 
 START_TEST(a_constant_size_becomes_an_attribute)
 {
-  struct oc_optable *t = load_tables();
+  struct oc_optable *t = load_tables(&arena);
   bool constant = _i == 0;
   struct oc_op *x = data("x"), *filter = data("filter");
   struct oc_op *size = constant ? oc_graph_add_ints(g, "size", OC_DT_I64,
@@ -509,7 +464,7 @@ END_TEST
 
 START_TEST(unknown_soc)
 {
-  struct oc_optable *t = load_tables();
+  struct oc_optable *t = load_tables(&arena);
   struct oc_pass_options o = { .on = OC_PASSES_DEFAULT };
   struct oc_error err = { 0 };
 

@@ -48,10 +48,10 @@ START_TEST(packed)
 
   oc_wire_put_packed_i64(&out, 1, v, 3);
   oc_wire_put_packed_f32(&out, 2, f, 2);
-  oc_wire_put_packed_i64(&out, 3, NULL, 0);
+  oc_wire_put_packed_i64(&out, 3, NULL, 0); /* nothing on the wire */
   expect("\x0a\x0d\x01\x96\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-         "\x12\x08\0\0\0\0\x00\x00\x80\x3f\x1a\x00",
-         27);
+         "\x12\x08\0\0\0\0\x00\x00\x80\x3f",
+         25);
 }
 END_TEST
 
