@@ -326,7 +326,7 @@ START_TEST(broken_tables_are_said_and_leases_refused)
 {
   open_with("soc/broken.yaml");
   ck_assert_int_eq(lease(7, "x\n"), 0);
-  expect(2, "7 died, ready table 'soc/broken.yaml' is broken, ");
+  expect(2, "ready table 'soc/broken.yaml' is broken, 7 died, ");
   ck_assert_str_eq(last_tail, "table 'soc/broken.yaml' is broken");
   ck_assert_int_lt(lease(8, "x\n"), 0);
 }
