@@ -103,7 +103,7 @@ static void onnx_unsupported(struct oc_buf *out)
               "Users get the finding `op-unknown`: an error where builtin compiles, a "
               "warning with `omcc explain`\n(the operator is a row `unknown`, or has the "
               "columns of a table of the user's own) and with\n`--backend=atc`, whose "
-              "parser decides by itself:\n");
+              "parser decides by itself. That parser has none of these either:\n");
   for (const char *p = onnx_operators; *p;) {
     size_t n = strcspn(p, " ");
     if (!onnx_has_row(p, n)) {
@@ -112,8 +112,9 @@ static void onnx_unsupported(struct oc_buf *out)
     }
     p += n + (p[n] == ' ');
   }
-  oc_buf_puts(out, ".\n\nOperators of other domains than the standard one and `npu` get "
-                   "it too.\n");
+  oc_buf_puts(out,
+              ".\n\nOperators of other domains than the standard one, `npu` and those "
+              "listed get it too.\n");
 }
 
 static const char *vendor_text(enum tf_vendor v)

@@ -25,8 +25,6 @@ REFUSED = {
     "quant_model.onnx": "op-unknown",            # operators of a training tool
     "quant_model_resize.onnx": "op-unknown",
     "test_model_0_no_opt.onnx": "shape-conflict",  # its tensors do not fit; nothing runs it
-    "tiny_gpt2_fp16_past.onnx": "op-unknown",     # operators of onnxruntime
-    "tiny_gpt2_fp32_past.onnx": "op-unknown",
     "saved_model.pb": "tf-saved-model",          # not a frozen graph
 }
 # Recordings are read inside these graphs; they are cut behind that.

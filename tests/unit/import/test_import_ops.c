@@ -13,6 +13,14 @@ static const struct {
 } rows[] = {
   { "node Div d x,x -> y", "d = RealDiv(x1=x, x2=x)\n" },
   { "node Where w c,x,z -> y", "w = SelectV2(condition=c, then=x, else=z)\n" },
+  { "node com.microsoft::FastGelu g x -> y", "g = FastGelu(x=x)\n" },
+  { "node com.microsoft::FastGelu g x,m1 -> y",
+    "PartitionedCall_g_Add_2 = Add(x1=x, x2=m1) <g>\n"
+    "PartitionedCall_g_Gelu_3 = FastGelu(x=PartitionedCall_g_Add_2) <g>\n" },
+  { "node com.microsoft::SkipLayerNormalization s x,z,m1,n1 -> y,_,_,sum epsilon=f0.5",
+    "PartitionedCall_s_Add_4 = Add(x1=x, x2=z) <s>\n"
+    "PartitionedCall_s_LayerNorm_5 = LayerNorm(x=PartitionedCall_s_Add_4, gamma=m1, "
+    "beta=n1) begin_norm_axis=-1 begin_params_axis=-1 epsilon=0.5 <s>\n" },
   { "node LeakyRelu l x -> y alpha=f0.25", "l = LeakyRelu(x=x) negative_slope=0.25\n" },
   { "node LeakyRelu l x -> y", "l = LeakyRelu(x=x) negative_slope=0.01\n" },
   { "node Softmax s x -> y", "s = SoftmaxV2(x=x) axes=[-1]\n" },

@@ -17,7 +17,7 @@
 #include "import/import.h"
 #include "import/onnx/model.h"
 
-enum { ONNX_MAX_PIECES = 48 }; /* the longest expansion has about twenty */
+enum { ONNX_MAX_PIECES = 64 }; /* the longest expansion has about fifty */
 
 struct onnx_rule;
 
@@ -223,7 +223,7 @@ typedef void (*onnx_fn)(struct onnx_cx *cx);
 #define ONNX_V_NONE 0u
 
 struct onnx_rule {
-  const char *op;
+  const char *op;   /* of another domain than the standard one: "<domain>::<operator>" */
   int since, until; /* opsets this row is for; until 0: no upper end */
   onnx_fn fn;       /* NULL: one op of type `to`, inputs and outputs in order */
   const char *to;   /* IR type, or what `fn` makes of it */
@@ -255,5 +255,6 @@ extern const struct onnx_rule onnx_quant_rules[];
 extern const struct onnx_rule onnx_detect_rules[];
 extern const struct onnx_rule onnx_control_rules[];
 extern const struct onnx_rule onnx_vendor_rules[];
+extern const struct onnx_rule onnx_microsoft_rules[];
 
 #endif

@@ -4,11 +4,13 @@
 #include "import/onnx/build.h"
 
 static const struct onnx_rule *const groups[] = {
-  onnx_elementwise_rules, onnx_activation_rules, onnx_conv_rules,   onnx_pool_rules,
-  onnx_norm_rules,        onnx_matmul_rules,     onnx_reduce_rules, onnx_layout_rules,
-  onnx_slice_rules,       onnx_index_rules,      onnx_resize_rules, onnx_recurrent_rules,
-  onnx_random_rules,      onnx_sequence_rules,   onnx_quant_rules,  onnx_detect_rules,
-  onnx_control_rules,     onnx_vendor_rules,
+  onnx_elementwise_rules, onnx_activation_rules, onnx_conv_rules,
+  onnx_pool_rules,        onnx_norm_rules,       onnx_matmul_rules,
+  onnx_reduce_rules,      onnx_layout_rules,     onnx_slice_rules,
+  onnx_index_rules,       onnx_resize_rules,     onnx_recurrent_rules,
+  onnx_random_rules,      onnx_sequence_rules,   onnx_quant_rules,
+  onnx_detect_rules,      onnx_control_rules,    onnx_vendor_rules,
+  onnx_microsoft_rules,
 };
 
 enum { N_GROUPS = sizeof(groups) / sizeof(groups[0]) };
@@ -41,8 +43,11 @@ const struct onnx_rule *onnx_find_rule(struct onnx_import *im, const char *domai
     return NULL;
   }
   bool npu = strcmp(domain, "npu") == 0;
-  if (domain[0] != '\0' && !npu)
-    return NULL;
+  if (domain[0] != '\0' && !npu) {
+    op = oc_arena_printf(im->arena, "%s::%s", domain, op);
+    if (!op)
+      return NULL;
+  }
   const struct onnx_rule *r = oc_map_gets(&im->rules, op);
   for (; r && r->op && strcmp(r->op, op) == 0; r++) {
     if (npu && strncmp(op, "NPU", 3) != 0 && strcmp(op, "WeightQuantBatchMatmulV2") != 0)
