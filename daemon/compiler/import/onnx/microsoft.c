@@ -61,9 +61,17 @@ static struct oc_op *look_up(struct onnx_cx *cx, const char *suffix, uint32_t ta
 static void embed_layer_norm(struct onnx_cx *cx)
 {
   enum { IDS, SEGMENTS, WORDS, PLACES, SEGMENT_TABLE, GAMMA, BETA, MASK, POSITIONS };
-  if (!onnx_has(cx, POSITIONS) || onnx_used(cx, 1)) {
-    onnx_refuse(cx, "it has no position_ids, or its mask_index is read");
+  if (!onnx_has(cx, POSITIONS)) {
+    onnx_refuse(cx, "it has no position_ids");
     return;
+  }
+  if (onnx_wants(cx, 1)) { /* how many steps the mask leaves; none without a mask */
+    static const int64_t steps[] = { 1 };
+    struct oc_op *mask = onnx_has(cx, MASK) ? onnx_unary(cx, "_Mask", "Identity", MASK)
+                                            : onnx_unary(cx, "_NoMask", "ZerosLike", IDS);
+    struct oc_op *sum = onnx_binary(cx, "_MaskIndex", "ReduceSum", mask,
+                                    onnx_ints(cx, "_steps", OC_DT_I64, steps, 1));
+    onnx_out(cx, 1, sum, 0);
   }
   struct oc_op *axis = onnx_int(cx, "_axis", OC_DT_I64, 0);
   struct oc_op *sum =
