@@ -14,6 +14,7 @@ omcc_system(libuv libuv)
 omcc_system(sqlite sqlite3)
 omcc_system(yaml yaml-0.1)
 omcc_system(openssl libcrypto)
+omcc_system(curl libcurl)
 # The archive, so that omcc can be one static program; its headers are in the default place.
 pkg_check_modules(PC_protobuf-c REQUIRED libprotobuf-c)
 find_library(OMCC_PROTOBUF_C NAMES libprotobuf-c.a REQUIRED)

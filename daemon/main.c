@@ -282,6 +282,20 @@ static void tell_starter(const struct arguments *a, const char *text)
 
 /* ---------------------------------------------------------------- the life */
 
+static struct oc_remote_options remote_of(const struct oc_config *c)
+{
+  return (struct oc_remote_options){ .url = c->v.remote_url,
+                                     .write = oc_streq(c->v.remote_mode, "read-write"),
+                                     .netrc = c->v.remote_netrc,
+                                     .header_file = c->v.remote_header_file,
+                                     .ca = c->v.remote_ca,
+                                     .connect_ms = c->v.remote_connect_limit,
+                                     .answer_ms = c->v.remote_answer_limit,
+                                     .retry_ms = c->v.remote_retry,
+                                     .outage_ms = c->v.remote_outage_limit,
+                                     .bytes_per_s = c->v.remote_min_speed };
+}
+
 static struct oc_server_options options_of(const struct oc_config *c)
 {
   return (struct oc_server_options){ .socket_path = c->v.socket,
@@ -316,6 +330,7 @@ static struct oc_server_options options_of(const struct oc_config *c)
                                      .build_limit_ms = c->v.build_limit,
                                      .run_limit_ms = c->v.compile_limit,
                                      .run_memory_bytes = c->v.compile_memory,
+                                     .remote = remote_of(c),
                                      .stop_at = getenv("OMCC_STOP_AT") };
 }
 

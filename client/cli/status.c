@@ -16,6 +16,21 @@ static void counters_json(struct oc_json_writer *w, const char *key,
   oc_json_end_object(w);
 }
 
+static void remote_json(struct oc_json_writer *w, const Omcc__V1__RemoteCache *r)
+{
+  if (!r) {
+    oc_json_put_null(w, "remote");
+    return;
+  }
+  oc_json_begin_object(w, "remote");
+  oc_json_put_string(w, "url", r->url);
+  oc_json_put_string(w, "mode", r->write ? "read-write" : "read");
+  oc_json_put_string(w, "breaker", r->state);
+  oc_json_put_string(w, "reason", *r->why ? r->why : NULL);
+  counters_json(w, "counters", r->counters, r->n_counters);
+  oc_json_end_object(w);
+}
+
 static void show_json(struct cli *cli, const Omcc__V1__Status *s)
 {
   struct oc_json_writer w;
@@ -43,6 +58,7 @@ static void show_json(struct cli *cli, const Omcc__V1__Status *s)
   oc_json_end_array(&w);
   counters_json(&w, "jobs", s->jobs, s->n_jobs);
   counters_json(&w, "cache", s->cache, s->n_cache);
+  remote_json(&w, s->remote);
   oc_render_json_end(&w);
   oc_buf_putc(&text, '\n');
   cli_out(STDOUT_FILENO, &text);
@@ -56,6 +72,20 @@ static void counters_text(struct oc_buf *out, const char *name, Omcc__V1__Counte
     oc_buf_printf(out, "%s%s %llu", i ? ", " : "", list[i]->name,
                   (unsigned long long)list[i]->value);
   oc_buf_putc(out, '\n');
+}
+
+static void remote_text(struct oc_buf *out, const Omcc__V1__RemoteCache *r)
+{
+  oc_buf_puts(out, "remote   ");
+  oc_render_plain(r->url, out);
+  oc_buf_printf(out, ", %s, breaker %s", r->write ? "read-write" : "read", r->state);
+  if (*r->why) {
+    oc_buf_puts(out, " (");
+    oc_render_plain(r->why, out);
+    oc_buf_putc(out, ')');
+  }
+  oc_buf_puts(out, "\n");
+  counters_text(out, "", r->counters, r->n_counters);
 }
 
 static void show_text(const Omcc__V1__Status *s)
@@ -82,6 +112,8 @@ static void show_text(const Omcc__V1__Status *s)
                   s->workers[i]->state, (unsigned long long)s->workers[i]->job);
   counters_text(&text, "jobs", s->jobs, s->n_jobs);
   counters_text(&text, "cache", s->cache, s->n_cache);
+  if (s->remote)
+    remote_text(&text, s->remote);
   cli_out(STDOUT_FILENO, &text);
 }
 

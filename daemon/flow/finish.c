@@ -96,8 +96,8 @@ static void retry(struct oc_flow *f, struct oc_flow_job *j, enum oc_failure why)
 {
   j->has_plan_key = false;
   f->effects.retrying(f->ctx, j, why);
-  if (j->state == OC_JOB_READING) {
-    if (j->must_scout)
+  if (j->state == OC_JOB_READING || j->state == OC_JOB_FETCHING) {
+    if (j->state == OC_JOB_READING && j->must_scout)
       flow_enqueue(f, j);
     return;
   }

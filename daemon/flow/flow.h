@@ -6,10 +6,13 @@
  * (any monotonic clock). So a whole daemon's day can be played by a seed.
  *
  *   READING    inputs are digested; a worker may already plan ("scout"), because the
- * model names further inputs, or to use the time that digesting takes QUEUED     key
- * known and missed, waits for a slot PLANNING   a worker plans TWIN       another job
- * builds the same bytes (equal plan key): waits for its output BUILDING   the planned
- * worker writes the artifact (builtin) RUNNING    the vendor's compiler runs (atc)
+ *              model names further inputs, or to use the time that digesting takes
+ *   FETCHING   key known and missed; another machine may have the result
+ *   QUEUED     waits for a slot
+ *   PLANNING   a worker plans
+ *   TWIN       another job builds the same bytes (equal plan key): waits for its output
+ *   BUILDING   the planned worker writes the artifact (builtin)
+ *   RUNNING    the vendor's compiler runs (atc)
  *   PUBLISHING the output is digested
  *   STORING    waiters are answered, the store is not done; identical orders are answered
  *              from here
@@ -28,6 +31,7 @@
 
 #define OC_JOB_STATES(X)                                                                 \
   X(READING, "reading")                                                                  \
+  X(FETCHING, "fetching")                                                                \
   X(QUEUED, "queued")                                                                    \
   X(PLANNING, "planning")                                                                \
   X(TWIN, "waiting")                                                                     \
@@ -85,6 +89,7 @@ enum oc_source {
   OC_SOURCE_BUILT,  /* by a worker or the vendor's compiler */
   OC_SOURCE_OBJECT, /* an object with this plan key is in the store */
   OC_SOURCE_TWIN,   /* of the job `twin`, which built the same bytes */
+  OC_SOURCE_REMOTE, /* of another machine: the caller has all of it */
 };
 
 struct oc_flow_job; /* opaque; see the getters below */
@@ -101,6 +106,10 @@ struct oc_flow_effects {
   void (*end_work)(void *ctx, struct oc_flow_job *j, bool kill);
   /* True when the store has an object with the job's plan key. */
   bool (*object_known)(void *ctx, struct oc_flow_job *j);
+  /* Ask other machines for the result, or with `plan` for the bytes of its plan key. 1:
+   * oc_flow_fetched() will follow, perhaps oc_flow_fetch_slow() before; 0: there is
+   * nobody to ask. */
+  int (*fetch)(void *ctx, struct oc_flow_job *j, bool plan);
   /* Make the result ready for answers. 1: it is; 0: oc_flow_published() will follow;
    * negative: failed. `twin` is the job that built the bytes (OC_SOURCE_TWIN only). */
   int (*publish)(void *ctx, struct oc_flow_job *j, enum oc_source source,
@@ -168,6 +177,14 @@ uint64_t oc_flow_keyed(struct oc_flow *f, uint64_t now_ns, uint64_t id,
                        const uint8_t key[32]);
 /* READING: the look-up hit and the caller answered. */
 void oc_flow_hit(struct oc_flow *f, uint64_t now_ns, uint64_t id);
+
+/* The job need not wait for what is being fetched; whatever is there first is used. */
+void oc_flow_fetch_slow(struct oc_flow *f, uint64_t now_ns, uint64_t id);
+/* The end of fetch(). `found`: publish() will be called with OC_SOURCE_REMOTE and must
+ * not fail; `plan_key` (NULL: unknown) is that of the bytes. False: the job has bytes
+ * already, or is over, and what was found is of no use. */
+bool oc_flow_fetched(struct oc_flow *f, uint64_t now_ns, uint64_t id, bool found,
+                     const uint8_t plan_key[32]);
 
 /* The worker planned. `plan_key` NULL: equal bytes are not promised. `ok` false: Build is
  * forbidden by an error finding (the run of a tool is not). */

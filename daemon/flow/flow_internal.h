@@ -44,6 +44,8 @@ struct oc_flow_job {
   bool has_key;    /* in the key index */
   bool has_plan_key;
   bool from_object; /* PUBLISHING an object of the store */
+  bool fetching;    /* oc_flow_fetched() is to come */
+  bool plan_asked;  /* other machines were asked for the plan's bytes */
   uint8_t key[32];
   uint8_t plan_key[32];
   unsigned attempts; /* workers started for the present step */
@@ -102,6 +104,14 @@ void flow_lease(struct oc_flow *f, struct oc_flow_job *j, enum oc_lease_state to
 struct oc_flow_job *flow_event(struct oc_flow *f, uint64_t now_ns, uint64_t id);
 /* Forgets what is over and starts what can start; the end of every event. */
 void flow_settle(struct oc_flow *f);
+
+/* ---- open.c */
+/* From the key, or from FETCHING, to whatever is next. */
+void flow_go_on(struct oc_flow *f, struct oc_flow_job *j);
+
+/* ---- fetch.c */
+/* True: the job is FETCHING. */
+bool flow_fetch(struct oc_flow *f, struct oc_flow_job *j, bool plan);
 
 /* ---- queue.c */
 void flow_enqueue(struct oc_flow *f, struct oc_flow_job *j);

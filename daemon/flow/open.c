@@ -101,7 +101,7 @@ static void merge(struct oc_flow *f, struct oc_flow_job *j, struct oc_flow_job *
   flow_move(f, j, OC_JOB_MERGED);
 }
 
-static void go_on(struct oc_flow *f, struct oc_flow_job *j)
+void flow_go_on(struct oc_flow *f, struct oc_flow_job *j)
 {
   switch (j->lease) {
   case OC_LEASE_PLANNED: flow_decide(f, j); break;
@@ -134,7 +134,8 @@ uint64_t oc_flow_keyed(struct oc_flow *f, uint64_t now_ns, uint64_t id,
     memcpy(j->key, key, sizeof(j->key));
     flow_key_add(f, j);
   }
-  go_on(f, j);
+  if (!flow_fetch(f, j, false))
+    flow_go_on(f, j);
   flow_settle(f);
   return oc_flow_job(f, id) ? id : 0;
 }

@@ -50,7 +50,7 @@ void flow_decide(struct oc_flow *f, struct oc_flow_job *j)
   } else if (j->has_plan_key && f->effects.object_known(f->ctx, j)) {
     flow_end_work(f, j, false);
     flow_publish(f, j, OC_SOURCE_OBJECT, NULL);
-  } else {
+  } else if (!j->has_plan_key || !flow_fetch(f, j, true)) {
     build(f, j);
   }
 }

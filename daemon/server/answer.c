@@ -167,6 +167,11 @@ static void fill_failure(struct reply *p, const struct order *o)
   reply_add_report(p, o->report_fd);
 }
 
+static bool is_remote(const struct order *o)
+{
+  return oc_streq(o->hit_kind, "remote");
+}
+
 static const char *result_word(const struct order *o, enum oc_answer how)
 {
   if (how == OC_ANSWER_JOINED)
@@ -201,7 +206,7 @@ static void fill_result(struct reply *p, const struct order *o, enum oc_answer h
   p->f.stored_reason = (char *)o->stored_reason;
   p->f.device_ready = o->device_ready;
   p->f.compile_ms = o->compile_ms;
-  if (how == OC_ANSWER_HIT) {
+  if (how == OC_ANSWER_HIT || is_remote(o)) {
     p->f.n_miss_reasons = p->f.n_differences = 0;
     p->f.saved_ms = o->compile_ms > p->f.elapsed_ms ? o->compile_ms - p->f.elapsed_ms : 0;
   }
@@ -225,7 +230,9 @@ static void count_answer(struct oc_server *s, const struct order *o, enum oc_ans
   switch (how) {
   case OC_ANSWER_RESULT:
     oc_counter_add(&s->count, OC_COUNT_FINISHED, 1);
-    if (*o->hit_kind)
+    if (is_remote(o))
+      oc_counter_add(&s->count, OC_COUNT_HITS_REMOTE, 1);
+    else if (*o->hit_kind)
       oc_counter_add(&s->count, OC_COUNT_HITS_PLAN, 1);
     break;
   case OC_ANSWER_JOINED: oc_counter_add(&s->count, OC_COUNT_JOINED, 1); break;
@@ -244,8 +251,9 @@ void answer_job(struct order *o, struct request *r, enum oc_answer how)
   struct reply p;
 
   count_answer(s, o, how);
-  if (how == OC_ANSWER_HIT)
-    answer_captured(o, r); /* the compiler had spoken before it came */
+  /* The compiler had spoken before it came, or on another machine. */
+  if (how == OC_ANSWER_HIT || (how <= OC_ANSWER_JOINED && is_remote(o) && !o->spoke))
+    answer_captured(o, r);
   if (!c || session_request(c, id) != r)
     return;
   reply_init(&p, o, r);
@@ -300,7 +308,7 @@ static void progress_to(struct oc_server *s, struct request *r,
   static const struct {
     const char *phase;
     uint32_t step;
-  } steps[] = { { "reading", 1 },  { "queued", 1 },    { "planning", 2 },
+  } steps[] = { { "reading", 1 },  { "fetching", 1 },  { "queued", 1 }, { "planning", 2 },
                 { "building", 3 }, { "compiling", 3 }, { "storing", 3 } };
   struct session *c = server_session(s, r->session);
   Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;

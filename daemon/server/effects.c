@@ -46,13 +46,23 @@ static bool object_known(void *ctx, struct oc_flow_job *j)
   return publish_object_known(oc_flow_job_data(j), oc_flow_job_plan_key(j));
 }
 
+static int fetch(void *ctx, struct oc_flow_job *j, bool plan)
+{
+  (void)ctx;
+  return remote_fetch(oc_flow_job_data(j),
+                      plan ? oc_flow_job_plan_key(j) : oc_flow_job_key(j));
+}
+
 static int publish(void *ctx, struct oc_flow_job *j, enum oc_source source,
                    struct oc_flow_job *twin)
 {
   struct order *o = oc_flow_job_data(j);
 
   (void)ctx;
+  if (source != OC_SOURCE_REMOTE)
+    remote_forget(o); /* what else may come is too late */
   switch (source) {
+  case OC_SOURCE_REMOTE: return publish_remote(o);
   case OC_SOURCE_OBJECT: return publish_object(o);
   case OC_SOURCE_TWIN: return publish_twin(o, oc_flow_job_data(twin));
   default: return publish_built(o);
@@ -108,6 +118,7 @@ static void changed(void *ctx, struct oc_flow_job *j, enum oc_job_state from)
 
   log_move(s, j, from);
   switch (oc_flow_job_state(j)) {
+  case OC_JOB_FETCHING: answer_progress(s, j, "fetching", 0); break;
   case OC_JOB_QUEUED: answer_progress(s, j, "queued", 0); break;
   case OC_JOB_PLANNING: answer_progress(s, j, "planning", 0); break;
   case OC_JOB_TWIN:
@@ -144,6 +155,7 @@ static void forget(void *ctx, struct oc_flow_job *j)
     if (o->external[i].task)
       atomic_store(&o->external[i].task->cancel, true);
   publish_cancel(o);
+  remote_forget(o);
   order_maybe_free(o);
 }
 
@@ -153,6 +165,7 @@ const struct oc_flow_effects server_effects = {
   .start_run = start_run,
   .end_work = end_work,
   .object_known = object_known,
+  .fetch = fetch,
   .publish = publish,
   .store = store,
   .answer = answer,

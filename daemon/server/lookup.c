@@ -78,8 +78,10 @@ static void go_on(struct order *o, const uint8_t *key)
   uint64_t job = o->job;
 
   o->keyed = true;
-  if (oc_flow_keyed(s->flow, server_now_ns(), job, key) == job)
-    oc_counter_add(&s->count, key ? OC_COUNT_MISSES : OC_COUNT_UNCACHED, 1);
+  if (oc_flow_keyed(s->flow, server_now_ns(), job, key) != job || o->looking)
+    return; /* another one's, or not known yet */
+  o->counted_miss = true;
+  oc_counter_add(&s->count, key ? OC_COUNT_MISSES : OC_COUNT_UNCACHED, 1);
 }
 
 /* Nothing is to be started for it. */

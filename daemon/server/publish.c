@@ -192,7 +192,7 @@ static int add_parts(struct order *o, struct gather *g)
 }
 
 /* Says in time for the answer whether the result will be stored. */
-static void decide_storing(struct order *o)
+void publish_decide_storing(struct order *o)
 {
   const char *changed = NULL;
 
@@ -233,7 +233,7 @@ static void gather_done(struct task *t)
   }
   o->tool_changed = g->tool_changed;
   if (ok) {
-    decide_storing(o);
+    publish_decide_storing(o);
   } else {
     order_drop_members(o);
     order_log(o, OC_LOG_ERROR, "not_published", t->err.msg);
@@ -312,7 +312,7 @@ static void finish_plan_hit(struct order *o)
 {
   o->hit_kind = "plan";
   o->compile_ms = (server_now_ns() - o->work_started_ns) / 1000000;
-  decide_storing(o);
+  publish_decide_storing(o);
 }
 
 /* A damaged object is none: flow then lets the order be built. */

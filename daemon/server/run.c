@@ -148,6 +148,7 @@ static void on_output(struct order *o, const Omcc__V1__RunOutput *m)
 {
   const struct oc_flow_job *j = oc_flow_job(o->srv->flow, o->job);
 
+  o->spoke = true;
   oc_buf_append(&o->captured[m->is_stderr], m->data.data, m->data.len);
   if (j)
     answer_output(o->srv, j, m->is_stderr, m->data.data, m->data.len);

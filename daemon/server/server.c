@@ -137,6 +137,8 @@ static int open_all(struct oc_server *s, struct oc_error *err)
   if (!r)
     r = open_cache(s, err);
   if (!r)
+    r = remote_open(s, err);
+  if (!r)
     r = jobs_dir_choose(s, err);
   if (!r)
     r = open_flow(s, err);
@@ -205,6 +207,7 @@ int oc_server_free(struct oc_server *s)
   if (!s)
     return 0;
   oc_flow_free(s->flow);
+  remote_close(s); /* it writes into files of the cache */
   /* Waits for what is queued; the lock goes last. */
   oc_cache_close(s->cache);
   care_forget_all(s);

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
+#include "remote/remote.h"
 #include "telemetry/telemetry.h"
 
 struct oc_server;
@@ -53,7 +54,8 @@ struct oc_server_options {
   uint64_t run_limit_ms;
   uint64_t run_memory_bytes;
   struct rlimit nofile; /* as the process was started: given back to children */
-  const char *stop_at;  /* test hook, builds with stop points only; "" none */
+  struct oc_remote_options remote; /* settings only; url "" or NULL: none */
+  const char *stop_at;             /* test hook, builds with stop points only; "" none */
 };
 
 /* Takes both locks, binds, starts the zygote. On failure nothing is left behind and the

@@ -28,6 +28,7 @@
 #include "messages/messages.h"
 #include "pool/link.h"
 #include "pool/pool.h"
+#include "remote/remote.h"
 #include "server/server.h"
 #include "telemetry/telemetry.h"
 #include "toolkit/toolkit.h"
@@ -171,6 +172,11 @@ struct order {
   const char *hit_kind; /* "" for a fresh result */
   const char *stored, *stored_reason;
 
+  bool looking;                      /* at the remote tier */
+  bool counted_miss;                 /* of both tiers */
+  bool spoke;                        /* the tool's lines went out as they came */
+  struct oc_remote_outcome *fetched; /* between adoption and publishing */
+
   unsigned fail_status; /* 0: flow's failure decides */
   const char *fail_message;
   unsigned n_tasks; /* threads that hold this order */
@@ -267,6 +273,9 @@ struct oc_server {
   struct oc_cache *cache;
   uv_poll_t cache_poll;
   bool cache_polled;
+  struct oc_remote *remote; /* NULL: there is none */
+  uv_poll_t remote_poll;
+  bool remote_polled;
   const char *jobs_dir;
   struct recent recent[OC_RECENT_JOBS];
   struct asked *asked; /* questions that the cache's threads work on */
@@ -465,6 +474,21 @@ bool publish_object_known(struct order *o, const uint8_t *plan_key);
 /* 1: nothing to wait for, 0: the cache will say. */
 int publish_store(struct order *o, const uint8_t *plan_key);
 void publish_on_cache_events(struct oc_server *s);
+
+/* May what is published be stored? Says so in the order. */
+void publish_decide_storing(struct order *o);
+
+/* ---- remote.c: results of other machines */
+int remote_open(struct oc_server *s, struct oc_error *err);
+void remote_unwatch(struct oc_server *s); /* nothing is taken any more */
+void remote_close(struct oc_server *s);   /* may wait for uploads */
+/* 1: an outcome will come, 0: there is nobody to ask. */
+int remote_fetch(struct order *o, const uint8_t *key);
+void remote_forget(struct order *o);
+/* The order has what was found: makes it the result. */
+int publish_remote(struct order *o);
+/* The store has the order's result: others may have it too. */
+void remote_put(struct order *o);
 
 /* ---- status.c */
 void status_answer(struct session *c, uint64_t id);

@@ -39,6 +39,7 @@ static void add_jobs(const struct oc_server *s, struct counters *c)
   add(c, "running", n);
   add(c, "queued", oc_flow_n_in(s->flow, OC_JOB_QUEUED));
   add(c, "reading", oc_flow_n_in(s->flow, OC_JOB_READING));
+  add(c, "fetching", oc_flow_n_in(s->flow, OC_JOB_FETCHING));
   add(c, "storing",
       oc_flow_n_in(s->flow, OC_JOB_STORING) + oc_flow_n_in(s->flow, OC_JOB_PUBLISHING));
   for (int i = 0; i < OC_COUNTER_N; i++)
@@ -63,6 +64,34 @@ static void add_cache(struct oc_server *s, struct counters *c)
   add(c, "memo_hits", st.memo_hits);
   add(c, "memo_misses", st.memo_misses);
   add(c, "saved_ms", st.saved_ms);
+}
+
+static void add_remote(struct oc_server *s, Omcc__V1__RemoteCache *m, struct counters *c,
+                       struct oc_remote_status *st)
+{
+  omcc__v1__remote_cache__init(m);
+  oc_remote_status(s->remote, st);
+  add(c, "looks", st->looks);
+  add(c, "hits", st->hits);
+  add(c, "misses", st->misses);
+  add(c, "failures", st->failures);
+  add(c, "not_asked", st->not_asked);
+  add(c, "wrong_bytes", st->wrong_bytes);
+  add(c, "foreign", st->foreign);
+  add(c, "puts", st->puts);
+  add(c, "puts_failed", st->puts_failed);
+  add(c, "puts_dropped", st->puts_dropped);
+  add(c, "puts_waiting", st->waiting_puts);
+  add(c, "bytes_in", st->bytes_in);
+  add(c, "bytes_out", st->bytes_out);
+  add(c, "opened", st->opened);
+  add(c, "lost_ms", st->lost_ms);
+  m->url = (char *)s->o.remote.url;
+  m->write = s->o.remote.write;
+  m->state = (char *)oc_breaker_state_name(st->state);
+  m->why = st->why;
+  m->counters = c->list;
+  m->n_counters = c->n;
 }
 
 static uint64_t rss_bytes(void)
@@ -90,7 +119,9 @@ void status_answer(struct session *c, uint64_t id)
   Omcc__V1__Status st = OMCC__V1__STATUS__INIT;
   struct oc_pool_worker found[MOST_WORKERS];
   Omcc__V1__Worker worker[MOST_WORKERS], *workers[MOST_WORKERS];
-  struct counters jobs = { .n = 0 }, cache = { .n = 0 };
+  struct counters jobs = { .n = 0 }, cache = { .n = 0 }, remote = { .n = 0 };
+  Omcc__V1__RemoteCache remote_message;
+  struct oc_remote_status remote_now;
   size_t n = oc_pool_workers(s->pool, found, MOST_WORKERS);
 
   for (size_t i = 0; i < n && i < MOST_WORKERS; i++) {
@@ -102,6 +133,10 @@ void status_answer(struct session *c, uint64_t id)
   }
   add_jobs(s, &jobs);
   add_cache(s, &cache);
+  if (s->remote) {
+    add_remote(s, &remote_message, &remote, &remote_now);
+    st.remote = &remote_message;
+  }
   st.workers = workers;
   st.n_workers = n < MOST_WORKERS ? n : MOST_WORKERS;
   st.jobs = jobs.list;
@@ -139,10 +174,11 @@ static void add_since(struct oc_server *s, uint64_t seconds, struct oc_arena *ar
 static void add_kinds(const struct oc_server *s, struct counters *c)
 {
   static const enum oc_counter shown[] = {
-    OC_COUNT_HITS_EXACT,     OC_COUNT_HITS_PLAN,      OC_COUNT_HITS_RELABELLED,
-    OC_COUNT_JOINED,         OC_COUNT_MISSED_NEW,     OC_COUNT_MISSED_MODEL,
-    OC_COUNT_MISSED_LIST,    OC_COUNT_MISSED_SOC,     OC_COUNT_MISSED_OPTION,
-    OC_COUNT_MISSED_BACKEND, OC_COUNT_MISSED_DROPPED, OC_COUNT_MISSED_DAMAGED
+    OC_COUNT_HITS_EXACT,    OC_COUNT_HITS_PLAN,      OC_COUNT_HITS_RELABELLED,
+    OC_COUNT_HITS_REMOTE,   OC_COUNT_JOINED,         OC_COUNT_MISSED_NEW,
+    OC_COUNT_MISSED_MODEL,  OC_COUNT_MISSED_LIST,    OC_COUNT_MISSED_SOC,
+    OC_COUNT_MISSED_OPTION, OC_COUNT_MISSED_BACKEND, OC_COUNT_MISSED_DROPPED,
+    OC_COUNT_MISSED_DAMAGED
   };
 
   for (size_t i = 0; i < OC_COUNT(shown); i++)

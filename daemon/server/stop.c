@@ -122,6 +122,7 @@ void stop_close(struct oc_server *s)
     close_handle((uv_handle_t *)&s->intr);
     s->handles_open = false;
   }
+  remote_unwatch(s);
   if (s->cache_polled) {
     s->cache_polled = false;
     uv_close((uv_handle_t *)&s->cache_poll, NULL);

@@ -148,6 +148,8 @@ void publish_on_cache_events(struct oc_server *s)
     oc_counter_add(&s->count,
                    e.kind == OC_CACHE_STORED ? OC_COUNT_STORED : OC_COUNT_NOT_STORED, 1);
     server_stop_point(s, order_of_job(s, e.ticket), "after-store");
+    if (e.kind == OC_CACHE_STORED && order_of_job(s, e.ticket))
+      remote_put(order_of_job(s, e.ticket));
     oc_flow_stored(s->flow, server_now_ns(), e.ticket);
   }
 }

@@ -62,6 +62,7 @@ bool oc_log_level_parse(const char *word, enum oc_log_level *ret);
   X(HITS_EXACT, "hits_exact")                                                            \
   X(HITS_PLAN, "hits_plan")                                                              \
   X(HITS_RELABELLED, "hits_relabelled")                                                  \
+  X(HITS_REMOTE, "hits_remote")                                                          \
   X(JOINED, "joined")                                                                    \
   X(MISSES, "misses")                                                                    \
   X(MISSED_NEW, "missed_new")                                                            \

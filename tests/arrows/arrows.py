@@ -23,6 +23,7 @@ LIBRARIES = {
     "sqlite": ("sqlite3.h", "sqlite3ext.h"),
     "yaml": ("yaml.h",),
     "openssl": ("openssl/",),
+    "curl": ("curl/",),
     "protobuf-c": ("protobuf-c/",),
     "check": ("check.h",),
     "threads": ("pthread.h", "threads.h"),

@@ -75,15 +75,25 @@ static bool object_known(void *ctx, struct oc_flow_job *j)
   return k->object_known;
 }
 
+static int fetch(void *ctx, struct oc_flow_job *j, bool plan)
+{
+  struct fake *k = ctx;
+
+  ck_assert_ptr_nonnull(oc_flow_job_key(j));
+  if (k->fetch_result)
+    say(k, "fetch %lu%s", id(j), plan ? " plan" : "");
+  return k->fetch_result;
+}
+
 static int publish(void *ctx, struct oc_flow_job *j, enum oc_source source,
                    struct oc_flow_job *twin)
 {
-  static const char *const words[] = { "built", "object", "twin" };
+  static const char *const words[] = { "built", "object", "twin", "remote" };
   struct fake *k = ctx;
 
   ck_assert((source == OC_SOURCE_TWIN) == (twin != NULL));
   say(k, "publish %lu %s", id(j), words[source]);
-  return k->publish_result;
+  return source == OC_SOURCE_REMOTE && k->publish_result < 0 ? 0 : k->publish_result;
 }
 
 static int store(void *ctx, struct oc_flow_job *j)
@@ -132,10 +142,10 @@ static void forget(void *ctx, struct oc_flow_job *j)
 
 void fake_open(struct fake *k, const struct oc_flow_limits *limits)
 {
-  static const struct oc_flow_effects effects = { start_plan, start_build,  start_run,
-                                                  end_work,   object_known, publish,
-                                                  store,      answer,       moved,
-                                                  changed,    retrying,     forget };
+  static const struct oc_flow_effects effects = {
+    start_plan, start_build, start_run, end_work, object_known, fetch, publish,
+    store,      answer,      moved,     changed,  retrying,     forget
+  };
 
   memset(k, 0, sizeof(*k));
   oc_buf_init(&k->log, 1 << 20);

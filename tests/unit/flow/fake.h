@@ -14,7 +14,7 @@ struct fake {
   struct oc_flow *flow;
   struct oc_buf log; /* one word per effect: "plan 1", "answer 1 7 result", ... */
   uint64_t now;
-  int plan_result, build_result, run_result, publish_result, store_result;
+  int plan_result, build_result, run_result, publish_result, store_result, fetch_result;
   bool object_known;
   /* What the simulation asserts. */
   uint64_t n_answers, n_forgotten, n_opened;

@@ -131,7 +131,8 @@ static void step(struct day *d)
   d->k.plan_result = rng(20) ? 0 : -1;
   d->k.build_result = rng(20) ? 0 : -1;
   d->k.run_result = rng(20) ? 0 : -1;
-  switch (rng(12)) {
+  d->k.fetch_result = !rng(3);
+  switch (rng(14)) {
   case 0:
   case 1: open_one(d); break;
   case 2: oc_flow_scout(f, d->k.now, id, rng(2)); break;
@@ -143,6 +144,12 @@ static void step(struct day *d)
   case 5: oc_flow_published(f, d->k.now, id, rng(5) != 0); break;
   case 6: oc_flow_stored(f, d->k.now, id); break;
   case 7: oc_flow_tick(f, d->k.now); break;
+  case 12:
+    if (rng(3))
+      oc_flow_fetched(f, d->k.now, id, rng(2), rng(2) ? fake_key((uint8_t)rng(4)) : NULL);
+    else
+      oc_flow_fetch_slow(f, d->k.now, id);
+    break;
   case 8: rng(3) ? one_waiter(d, id, rng(2)) : leave(d, rng(6)); break;
   default: worker_event(d, id);
   }

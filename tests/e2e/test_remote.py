@@ -1,0 +1,359 @@
+"""The remote tier: two machines (daemons) and a real nginx between them, and every way in
+which a server can fail. Prints the figures of docs/reliability.md."""
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+import schemas
+from harness import BINARY_DIR, SOC, Case, World, main, wait_until
+from remote_servers import KINDS, Failing, Nginx
+
+NO_PROXY = {"no_proxy": "*", "http_proxy": "", "https_proxy": "", "all_proxy": ""}
+OUTAGE_JOBS = 4
+
+
+def figure(text):
+    print(f"figure {text}", file=sys.stderr)
+
+
+def settings(world, **values):
+    folder = world.root / "home" / ".config" / "omcc"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "omccd.yaml").write_text("".join(f"{k}: '{v}'\n" for k, v in values.items()))
+
+
+class Remote(Case):
+    environment = NO_PROXY
+
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp(prefix="oe-remote-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def nginx(self, rules=""):
+        server = Nginx(os.path.join(self.folder, "nginx"), rules)
+        self.addCleanup(server.close)
+        return server
+
+    def machine(self, url, mode="read", **values):
+        """Another world whose daemon uses the remote cache."""
+        world = World(**NO_PROXY)
+        self.addCleanup(world.close)
+        settings(world, remote_url=url, remote_mode=mode, **values)
+        return world
+
+    def remote(self, world):
+        return world.status()["remote"]
+
+    def counter(self, world, name):
+        return self.remote(world)["counters"][name]
+
+    def put(self, world, n=1):
+        wait_until(lambda: self.counter(world, "puts") >= n, what="the upload")
+
+    def compiled(self, world, model, *words, **options):
+        result = self.ok(world.compile(model, "--json", *words, **options))
+        return schemas.check(self, result, "compile")["data"]
+
+    def key(self, world):
+        listed = self.ok(world.omcc("cache", "list", "--json")).json
+        return listed["data"]["entries"][0]["key"]
+
+
+class Sharing(Remote):
+    def test_what_one_compiled_another_gets(self):
+        server = self.nginx()
+        a, b = self.machine(server.url, "read-write"), self.machine(server.url)
+        model = a.zoo("g1")
+        first = self.compiled(a, model)
+        self.assertEqual((first["result"], first["hit_kind"]), ("miss", None))
+        self.put(a)
+        b.zoo("g1")
+        second = self.compiled(b, model)
+        self.assertEqual((second["result"], second["hit_kind"]), ("hit", "remote"))
+        self.assertEqual(second["miss_reasons"], [])
+        self.assertEqual(second["key"], first["key"])
+        self.assertEqual(a.om().read_bytes(), b.om().read_bytes())
+        wait_until(lambda: b.status()["cache"]["entries"] == 1, what="the local entry")
+        third = self.compiled(b, model)
+        self.assertEqual((third["result"], third["hit_kind"]), ("hit", "exact"))
+        shown = [self.ok(w.omcc("cache", "show", first["key"], "--json")).json["data"] for w in (a, b)]
+        self.assertEqual(shown[0]["parts"], shown[1]["parts"])
+        names = [sorted((m["name"], m["sha256"]) for m in s["members"]) for s in shown]
+        self.assertEqual(names[0], names[1])
+        self.assertEqual(self.counter(b, "hits"), 1)
+        self.assertEqual(b.status()["jobs"]["hits_remote"], 1)
+        self.assertEqual(b.status()["jobs"]["misses"], 0)
+        self.assertEqual(self.counter(b, "puts"), 0)
+        for path in (server.data / "cas").iterdir():
+            self.assertEqual(hashlib.sha256(path.read_bytes()).hexdigest(), path.name)
+        self.assertIn("breaker closed", b.omcc("status").out)
+        schemas.check(self, b.omcc("status", "--json"), "status")
+        figure(f"remote_hits=1 equal_bytes=1 puts={server.asked('PUT', 'cas')}")
+
+    def test_equal_plans_share_bytes(self):
+        server = self.nginx()
+        a, b = self.machine(server.url, "read-write"), self.machine(server.url)
+        model = a.zoo("g1")
+        self.compiled(a, model)
+        self.put(a)
+        b.zoo("g1")
+        b.write("keep.txt", "# nothing\n")
+        data = self.compiled(b, model, "--keep_dtype=keep.txt")
+        self.assertEqual((data["result"], data["hit_kind"]), ("hit", "remote"))
+        self.assertNotEqual(data["key"], self.key(a))
+        self.assertEqual(a.om().read_bytes(), b.om().read_bytes())
+
+    def test_identical_requests_are_one_question(self):
+        server = self.nginx()
+        a = self.machine(server.url, "read-write")
+        model = a.zoo("g1")
+        self.compiled(a, model)
+        self.put(a)
+        slow = Failing("none", server.data)
+        slow.delay = 0.15
+        self.addCleanup(slow.close)
+        b = self.machine(slow.url, remote_outage_limit="30s")
+        b.zoo("g1")
+        self.ok(b.omcc("daemon", "start"))
+        running = [b.start(f"--model={model}", "--framework=5", f"--soc_version={SOC}", "--json",
+                           f"--output=out/m{i}", "--backend=builtin") for i in range(8)]
+        results = [self.ok(b.finish(p)).json["data"] for p in running]
+        self.assertEqual([r["result"] for r in results if r["result"] == "miss"], [])
+        self.assertEqual(self.counter(b, "looks"), 1)
+        wanted = a.om().read_bytes()
+        wrong = sum(b.om(f"out/m{i}").read_bytes() != wanted for i in range(8))
+        self.assertEqual(wrong, 0)
+        figure(f"remote_single_flight clients=8 looks=1 wrong={wrong}")
+
+    def test_the_tools_output_and_side_files(self):
+        server = self.nginx()
+        # Its place is a part of its identity: the same for both machines.
+        toolkit = os.path.join(self.folder, "toolkit")
+        shutil.copytree(BINARY_DIR / "fake-atc", toolkit)
+        with open(os.path.join(toolkit, "fake-atc.conf"), "w") as f:
+            f.write(f"FAKE_COUNT_FILE={self.folder}/runs\n")
+        a, b = self.machine(server.url, "read-write"), self.machine(server.url)
+        for world in (a, b):
+            world.env["ASCEND_HOME_PATH"] = toolkit
+            world.zoo("g1")
+        first = self.ok(a.compile("g1.onnx", backend=None))
+        self.put(a)
+        second = self.ok(b.compile("g1.onnx", backend=None))
+        self.assertTrue(self.summary(second).startswith("hit"), second)
+        self.assertEqual(second.out_bytes, first.out_bytes)
+        self.assertEqual(a.om().read_bytes(), b.om().read_bytes())
+        with open(os.path.join(self.folder, "runs")) as f:
+            self.assertEqual(f.read().count("run"), 1)
+
+    def test_uploads_are_finished_before_the_end(self):
+        server = self.nginx()
+        a = self.machine(server.url, "read-write")
+        self.compiled(a, a.zoo("g1"))
+        self.ok(a.omcc("daemon", "stop"))
+        wait_until(lambda: not a.alive(), what="the daemon's end")
+        self.assertEqual(len(list((server.data / "ac").iterdir())), 2)  # request and plan
+
+
+class Foreign(Remote):
+    def test_records_that_are_not_ours_are_misses(self):
+        server = self.nginx()
+        a = self.machine(server.url, "read-write")
+        model = a.zoo("g1")
+        self.compiled(a, model)
+        self.put(a)
+        record = server.data / "ac" / self.key(a)
+        good = record.read_bytes()
+        other = next(p for p in record.parent.iterdir() if p != record)
+        bad = {"empty": b"", "noise": os.urandom(300), "text": b"<html>hello</html>",
+               "anothers": b"\x20\x00", "cut": good[:len(good) // 2],
+               "another_key": other.read_bytes(),
+               "older": good.replace(b"omcc.remote.v1.Entry", b"omcc.remote.v0.Entry")}
+        other.unlink()
+        for name, content in bad.items():
+            with self.subTest(name):
+                record.write_bytes(content)
+                b = self.machine(server.url)
+                b.zoo("g1")
+                data = self.compiled(b, model)
+                self.assertEqual(data["result"], "miss", data)
+                self.assertEqual(self.counter(b, "foreign"), 1)
+                self.assertEqual(self.remote(b)["breaker"], "closed")
+                self.assertEqual(a.om().read_bytes(), b.om().read_bytes())
+        figure(f"remote_foreign_records={len(bad)} errors=0")
+
+    def test_a_part_that_is_gone_is_a_miss(self):
+        server = self.nginx()
+        a, b = self.machine(server.url, "read-write"), self.machine(server.url)
+        model = a.zoo("g1")
+        self.compiled(a, model)
+        self.put(a)
+        for path in (server.data / "cas").iterdir():
+            path.unlink()
+        b.zoo("g1")
+        self.assertEqual(self.compiled(b, model)["result"], "miss")
+        self.assertEqual(self.counter(b, "failures"), 0)
+
+
+class Settings(Remote):
+    def test_logins(self):
+        server = self.nginx(rules='if ($http_authorization != "Bearer secret") { return 401; }')
+        header = os.path.join(self.folder, "header")
+        with open(header, "w") as f:
+            f.write("# for the cache\nAuthorization: Bearer secret\n")
+        os.chmod(header, 0o600)
+        a = self.machine(server.url, "read-write", remote_header_file=header)
+        model = a.zoo("g1")
+        self.compiled(a, model)
+        self.put(a)
+        stranger = self.machine(server.url)
+        stranger.zoo("g1")
+        result = self.ok(stranger.compile(model))
+        self.assertIn("remote-cache-denied", result.ids)
+        self.assertIn("HTTP status 401", result.err)
+        self.assertNotIn("secret", a.omcc("status").out + a.log())
+
+    def test_netrc(self):
+        # "user:word" in base64
+        server = self.nginx(rules='if ($http_authorization != "Basic dXNlcjp3b3Jk") { return 401; }')
+        netrc = os.path.join(self.folder, "netrc")
+        with open(netrc, "w") as f:
+            f.write("machine 127.0.0.1 login user password word\n")
+        os.chmod(netrc, 0o600)
+        a = self.machine(server.url, "read-write", remote_netrc=netrc)
+        self.compiled(a, a.zoo("g1"))
+        self.put(a)
+
+    def test_settings_that_cannot_be_right(self):
+        open_file = os.path.join(self.folder, "open")
+        with open(open_file, "w") as f:
+            f.write("Authorization: Bearer secret\n")
+        os.chmod(open_file, 0o644)
+        closed = os.path.join(self.folder, "closed")
+        with open(closed, "w") as f:
+            f.write("secret without a name\n")
+        os.chmod(closed, 0o600)
+        good = "http://127.0.0.1:1"
+        rows = [({"remote_url": "ftp://x"}, "must begin with http:// or https://"),
+                ({"remote_url": "http://"}, "names no host"),
+                ({"remote_url": "http://user:word@host"}, "remote_netrc"),
+                ({"remote_url": "http://host/?a=b"}, "plain place"),
+                ({"remote_url": good, "remote_mode": "write"}, "must be one of"),
+                ({"remote_url": good, "remote_ca": "/nowhere/ca.pem"}, "'remote_ca'"),
+                ({"remote_url": good, "remote_netrc": open_file}, "make it 0600"),
+                ({"remote_url": good, "remote_header_file": open_file}, "make it 0600"),
+                ({"remote_url": good, "remote_header_file": closed}, "must hold lines like"),
+                ({"remote_url": good, "remote_header_file": self.folder}, "no regular file")]
+        for values, wanted in rows:
+            with self.subTest(values):
+                settings(self.world, **values)
+                result = self.world.omcc("daemon", "start")
+                self.assertNotEqual(result.status, 0)
+                self.assertIn(wanted, result.err)
+                self.assertNotIn("word@", result.err)
+                self.assertNotIn("secret", result.err)
+
+
+class Outages(Remote):
+    """R27: what an outage costs, what it delivers, and when the remote is used again."""
+
+    def fill(self, jobs):
+        """A server that has results of so many jobs and one more."""
+        server = self.nginx()
+        a = self.machine(server.url, "read-write")
+        self.wanted, self.baseline = [], []
+        for i in range(jobs + 1):
+            a.zoo("g1", "--seed", str(i + 1), name=f"m{i}.onnx")
+            started = time.monotonic()
+            self.compiled(a, f"m{i}.onnx")
+            self.baseline.append(time.monotonic() - started)
+            self.wanted.append(a.om().read_bytes())
+        self.put(a, jobs + 1)
+        self.models = [(a.work / f"m{i}.onnx").read_bytes() for i in range(jobs + 1)]
+        return server
+
+    def one(self, world, i):
+        """Seconds, and the answer; never wrong bytes."""
+        started = time.monotonic()
+        data = self.compiled(world, f"m{i}.onnx")
+        seconds = time.monotonic() - started
+        self.wrong += world.om().read_bytes() != self.wanted[i]
+        return seconds, data
+
+    def outage(self, kind, server, **values):
+        failing = Failing(kind, server.data, self.folder)
+        self.addCleanup(failing.close)
+        if failing.ca:
+            values["remote_ca"] = failing.ca
+        b = self.machine(failing.url, **values)
+        for i, content in enumerate(self.models):
+            b.write(f"m{i}.onnx", content)
+        self.ok(b.omcc("daemon", "start"))
+        spent = 0.0
+        for i in range(len(self.models) - 1):
+            seconds, data = self.one(b, i)
+            self.assertEqual(data["result"], "miss", (kind, data))
+            self.assertTrue(any("remote cache was of no use" in r for r in data["miss_reasons"]),
+                            (kind, data))
+            spent += seconds
+        return failing, b, spent
+
+    def recovery(self, failing, world):
+        failing.heal()
+        started = time.monotonic()
+        wait_until(lambda: self.remote(world)["breaker"] in ("half-open", "closed"), what="the probe")
+        _, data = self.one(world, len(self.models) - 1)
+        self.assertEqual((data["result"], data["hit_kind"]), ("hit", "remote"), data)
+        self.assertEqual(self.remote(world)["breaker"], "closed")
+        return time.monotonic() - started
+
+    def test_matrix(self):
+        server = self.fill(OUTAGE_JOBS)
+        self.wrong, worst_lost, worst_back = 0, 0, 0.0
+        for kind in KINDS:
+            with self.subTest(kind):
+                failing, b, spent = self.outage(kind, server, remote_retry="500ms")
+                lost = self.counter(b, "lost_ms")
+                wall = (spent - sum(self.baseline[:OUTAGE_JOBS])) * 1000
+                if kind in ("wrong_bytes", "short"):
+                    self.assertGreaterEqual(self.counter(b, "wrong_bytes"), 1)
+                self.assertEqual("remote_wrong_bytes" in b.log(), kind == "wrong_bytes" or kind == "short")
+                self.assertIn("state=open", b.log())
+                # By the daemon's own account, and by the client's clock with room for the machine.
+                self.assertLessEqual(lost, 1000, kind)
+                self.assertLess(wall, 1000 + 1000 * OUTAGE_JOBS, kind)
+                back = None
+                if kind != "no_name":
+                    back = self.recovery(failing, b)
+                    self.assertLessEqual(back, 30)
+                    worst_back = max(worst_back, back)
+                worst_lost = max(worst_lost, lost)
+                figure(f"remote_outage kind={kind} jobs={OUTAGE_JOBS} lost_ms={lost} wall_extra_ms={wall:.0f}"
+                       + (f" used_again_after_s={back:.1f}" if back is not None else ""))
+        self.assertEqual(self.wrong, 0)
+        figure(f"remote_outages kinds={len(KINDS)} worst_lost_ms={worst_lost} wrong={self.wrong} "
+               f"worst_used_again_after_s={worst_back:.1f} (retry 500ms)")
+
+    def test_recovery_with_the_defaults(self):
+        server = self.fill(3)
+        self.wrong = 0
+        failing, b, _ = self.outage("status_500", server)
+        back = self.recovery(failing, b)
+        self.assertLessEqual(back, 30)
+        self.assertEqual(self.wrong, 0)
+        figure(f"remote_recovery retry=default used_again_after_s={back:.1f}")
+
+    def test_certificates_are_a_finding(self):
+        server = self.nginx()
+        failing = Failing("tls_expired", server.data, self.folder)
+        self.addCleanup(failing.close)
+        b = self.machine(failing.url, remote_ca=failing.ca, remote_connect_limit="5s")
+        result = self.ok(b.compile(b.zoo("g1")))
+        self.assertIn("remote-cache-certificate", result.ids)
+
+
+if __name__ == "__main__":
+    main()
