@@ -87,20 +87,149 @@ START_TEST(lenient)
 }
 END_TEST
 
-START_TEST(functions_are_not_expanded)
+/* A node of one input and output; `attr` is the message of an attribute or NULL. */
+static void put_node(struct oc_buf *fn, const char *name, const char *domain,
+                     const char *type, const char *in, const char *out, const char *attr)
+{
+  struct oc_buf node;
+  oc_buf_init(&node, 1 << 12);
+  oc_wire_put_string(&node, 1, in);
+  oc_wire_put_string(&node, 2, out);
+  oc_wire_put_string(&node, 3, name);
+  oc_wire_put_string(&node, 4, type);
+  if (attr)
+    oc_wire_put_string(&node, 5, attr);
+  if (domain)
+    oc_wire_put_string(&node, 7, domain);
+  oc_wire_put_message(fn, 7, &node);
+  oc_buf_clear(&node);
+}
+
+/* my::Both(p) -> q: t = Relu(p); q = LeakyRelu(t), alpha is the call's `slope`; with
+ * `again` the second node is a call of the function itself. */
+static void put_function(struct oc_buf *model, bool again)
+{
+  struct oc_buf fn;
+  oc_buf_init(&fn, 1 << 12);
+  oc_wire_put_string(&fn, 1, "Both");
+  oc_wire_put_string(&fn, 4, "p");
+  oc_wire_put_string(&fn, 5, "q");
+  put_node(&fn, "first", NULL, "Relu", "p", "t", NULL);
+  if (again)
+    put_node(&fn, "second", "my", "Both", "t", "q", NULL);
+  else
+    put_node(&fn, "second", NULL, "LeakyRelu", "t", "q",
+             "\x0a\x05"
+             "alpha\xaa\x01\x05"
+             "slope");
+  oc_wire_put_string(&fn, 10, "my");
+  oc_wire_put_message(model, 25, &fn);
+  oc_buf_clear(&fn);
+}
+
+START_TEST(functions_stand_in_place_of_calls)
 {
   struct oc_buf model;
   struct imported im = { 0 };
   oc_buf_init(&model, 1 << 16);
-  onnx_text(H "node Relu a x -> y\nout y\n", &model);
-  oc_wire_put_bytes(&model, 25,
-                    "\x0a\x01"
-                    "f",
-                    3);
+  onnx_text(H "node my::Both c x -> t slope=f0.5\nnode my::Both d t -> y slope=f0.25\n"
+              "out y\n",
+            &model);
+  put_function(&model, false);
   import_bytes(model.data, model.len, NULL, &im);
   ck_assert_int_eq(im.rc, 0);
   ck_assert_str_eq(im.findings_text, "model-functions()");
+  const struct oc_op *first = oc_graph_find(im.graph, "c/first");
+  const struct oc_op *second = oc_graph_find(im.graph, "c/second");
+  const struct oc_op *last = oc_graph_find(im.graph, "d/second");
+  ck_assert(first && second && last);
+  ck_assert_ptr_eq(second->inputs[0].from, first);
+  ck_assert_ptr_eq(last->inputs[0].from->inputs[0].from, second);
+  ck_assert(oc_attr_float(second, "negative_slope", 0) == 0.5f);
+  ck_assert(oc_attr_float(last, "negative_slope", 0) == 0.25f);
+  ck_assert_uint_eq(second->n_origin_names, 2);
+  ck_assert_str_eq(second->origin_names[1], "c");
   oc_buf_clear(&model);
+  imported_clear(&im);
+}
+END_TEST
+
+START_TEST(functions_without_end_are_refused)
+{
+  struct oc_buf model;
+  struct imported im = { 0 };
+  oc_buf_init(&model, 1 << 16);
+  onnx_text(H "node my::Both c x -> y\nout y\n", &model);
+  put_function(&model, true);
+  import_bytes(model.data, model.len, NULL, &im);
+  ck_assert_int_ne(im.rc, 0);
+  ck_assert_ptr_nonnull(strstr(im.findings_text, "model-malformed"));
+  oc_buf_clear(&model);
+  imported_clear(&im);
+}
+END_TEST
+
+static void put_ints(struct oc_buf *tensor, const int64_t *v, size_t n)
+{
+  int64_t dim = (int64_t)n;
+  oc_wire_put_packed_i64(tensor, 1, &dim, 1);
+  oc_wire_put_varint(tensor, 2, 7);
+  oc_wire_put_packed_i64(tensor, 7, v, n);
+}
+
+/* w: 2 x 3 with 5 at `place` (linear) and 6 at 4; int64. */
+static void put_sparse(struct oc_buf *graph, int64_t place)
+{
+  struct oc_buf values, indices, sparse;
+  oc_buf_init(&values, 1 << 12);
+  oc_buf_init(&indices, 1 << 12);
+  oc_buf_init(&sparse, 1 << 12);
+  put_ints(&values, (const int64_t[]){ 5, 6 }, 2);
+  oc_wire_put_string(&values, 8, "w");
+  put_ints(&indices, (const int64_t[]){ place, 4 }, 2);
+  oc_wire_put_message(&sparse, 1, &values);
+  oc_wire_put_message(&sparse, 2, &indices);
+  oc_wire_put_packed_i64(&sparse, 3, (const int64_t[]){ 2, 3 }, 2);
+  oc_wire_put_message(graph, 15, &sparse);
+  oc_buf_clear(&values);
+  oc_buf_clear(&indices);
+  oc_buf_clear(&sparse);
+}
+
+START_TEST(sparse_weights_are_dense)
+{
+  static const int64_t want[] = { 0, 5, 0, 0, 6, 0 };
+  struct oc_buf text, model, graph;
+  struct imported im = { 0 };
+  bool inside = _i == 0;
+  oc_buf_init(&text, 1 << 16);
+  oc_buf_init(&model, 1 << 16);
+  oc_buf_init(&graph, 1 << 16);
+  onnx_text(H "node Add a x,w -> y\nout y\n", &text);
+  struct oc_wire w0;
+  struct oc_field f;
+  oc_wire_open(&w0, text.data, text.len);
+  while (oc_wire_next(&w0, &f))
+    if (f.number == 7)
+      oc_buf_append(&graph, f.data, f.len);
+    else if (f.type == OC_WIRE_BYTES)
+      oc_wire_put_bytes(&model, f.number, f.data, f.len);
+    else
+      oc_wire_put_varint(&model, f.number, f.u);
+  put_sparse(&graph, inside ? 1 : 6);
+  oc_wire_put_message(&model, 7, &graph);
+  import_bytes(model.data, model.len, NULL, &im);
+  ck_assert_int_eq(im.rc == 0, inside);
+  const struct oc_op *w = inside ? oc_graph_find(im.graph, "w_Initializer_0") : NULL;
+  ck_assert(!inside || w);
+  for (size_t i = 0; i < 6 && inside; i++) {
+    int64_t v = -1;
+    ck_assert(oc_value_int(w->value, i, &v));
+    ck_assert_int_eq(v, want[i]);
+  }
+  oc_buf_clear(&text);
+  oc_buf_clear(&model);
+  oc_buf_clear(&graph);
   imported_clear(&im);
 }
 END_TEST
@@ -305,7 +434,9 @@ int main(void)
   TCase *t = tcase_create("bad");
   tcase_add_loop_test(t, models, 0, (int)(sizeof(rows) / sizeof(rows[0])));
   tcase_add_loop_test(t, lenient, 0, (int)(sizeof(rows) / sizeof(rows[0])));
-  tcase_add_test(t, functions_are_not_expanded);
+  tcase_add_test(t, functions_stand_in_place_of_calls);
+  tcase_add_loop_test(t, sparse_weights_are_dense, 0, 2);
+  tcase_add_test(t, functions_without_end_are_refused);
   tcase_add_test(t, unknown_ops_stand_in);
   tcase_add_test(t, many_findings_are_counted);
   tcase_add_test(t, no_file_at_all);

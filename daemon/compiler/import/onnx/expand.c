@@ -215,21 +215,35 @@ static void note_unread(struct onnx_cx *cx)
   }
 }
 
+/* The node's name, and that of the call when it came out of a function. */
+static const char **origins(struct onnx_cx *cx, uint32_t *ret_n)
+{
+  const char **list = OC_NEW_N(cx->im->arena, const char *, 2);
+  *ret_n = 0;
+  if (!list)
+    return NULL;
+  list[(*ret_n)++] = cx->name;
+  if (cx->node->called)
+    list[(*ret_n)++] = onnx_full_name(cx->sc, cx->node->called);
+  return list;
+}
+
 int onnx_finish(struct onnx_cx *cx)
 {
   const char **origin = NULL;
-  if (cx->n_pieces > 1) {
-    origin = OC_NEW_N(cx->im->arena, const char *, 1);
+  uint32_t n_origin = 0;
+  if (cx->n_pieces > 1 || cx->node->called) {
+    origin = origins(cx, &n_origin);
     if (!origin)
       return OC_E_NOMEM;
-    origin[0] = cx->name;
-    cx->im->n_expanded += onnx_n_in(cx);
   }
+  if (cx->n_pieces > 1)
+    cx->im->n_expanded += onnx_n_in(cx);
   for (uint32_t i = 0; i < cx->n_pieces; i++) {
     struct oc_op *op = cx->pieces[i].op;
-    op->name = origin ? piece_name(cx, cx->pieces[i].suffix) : cx->name;
+    op->name = cx->n_pieces > 1 ? piece_name(cx, cx->pieces[i].suffix) : cx->name;
     op->origin_names = origin;
-    op->n_origin_names = origin ? 1 : 0;
+    op->n_origin_names = n_origin;
     if (!op->name)
       return OC_E_NOMEM;
     int rc = onnx_enter(cx->im, op);

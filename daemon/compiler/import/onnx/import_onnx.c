@@ -85,7 +85,7 @@ static int run(struct onnx_import *im)
   int rc = onnx_read_model(&im->rd, &im->model);
   if (!rc)
     rc = check_opset(im);
-  if (!rc && im->model->n_functions)
+  if (!rc && im->model->functions)
     onnx_tell(im, OC_FINDING_MODEL_FUNCTIONS, "", NULL, NULL, NULL, NULL);
   if (!rc)
     rc = onnx_give_names(im);

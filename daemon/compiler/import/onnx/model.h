@@ -45,12 +45,21 @@ struct onnx_tensor {
   bool has_raw;
   bool has_length; /* external data names its length */
   uint64_t offset, length;
+  const struct onnx_sparse *sparse; /* of a sparse tensor: the rest is its values */
+};
+
+/* Where the values of a sparse tensor stand; everything else is zero. */
+struct onnx_sparse {
+  const struct onnx_tensor *indices; /* [values], linear, or [values, rank] */
+  const int64_t *dims;
+  size_t n_dims;
 };
 
 struct onnx_attr {
   struct onnx_attr *next;
   const char *name;
-  int type; /* enum onnx_attr_type */
+  const char *ref; /* in a function: the call's attribute whose value it has, else NULL */
+  int type;        /* enum onnx_attr_type */
   int64_t i;
   float f;
   struct oc_str s; /* NUL-terminated copy */
@@ -73,6 +82,10 @@ struct onnx_node {
   uint32_t n_outputs;
   struct onnx_attr *attrs; /* in file order */
   size_t at;               /* byte position in the model */
+  /* Of a node that came out of a model-local function: */
+  const char *called; /* name of the outermost call, NULL when it has none */
+  int64_t opset;      /* the function's opset of the standard domain; 0: the model's */
+  uint32_t calls;     /* how many functions it came through */
   /* Filled by onnx_find_captures(): outer tensors that its sub-graphs use, sorted. */
   const char **captures;
   size_t n_captures;
@@ -120,23 +133,55 @@ struct onnx_opset {
   int64_t version;
 };
 
+/* A model-local function; its nodes are read anew for each call. */
+struct onnx_function {
+  struct onnx_function *next;
+  const char *name, *domain;
+  const char **inputs, **outputs;
+  uint32_t n_inputs, n_outputs;
+  struct onnx_attr *defaults; /* of attributes that a call may leave out */
+  int64_t opset;
+  struct oc_str body;
+};
+
 struct onnx_model {
   int64_t ir_version;
   const char *producer;
   struct onnx_opset *opsets;
   size_t n_opsets;
-  size_t n_functions; /* model-local functions: not supported, counted to say so */
+  struct onnx_function *functions;
   struct onnx_graph *graph;
 };
 
 /* 0 and the model, OC_E_FORMAT with a finding, or OC_E_NOMEM. */
 int onnx_read_model(struct import_reader *r, struct onnx_model **ret);
+/* Graphs whose bytes still wait to be read, and the end of the chain of all graphs. */
+struct onnx_queue {
+  struct onnx_waiting *first, **last;
+  struct onnx_graph **last_graph;
+};
+/* Reads the nodes in field `field` of `body` as nodes of `g`, and the sub-graphs in them
+ * (read_model.c). */
+int onnx_read_nodes(struct import_reader *r, struct onnx_queue *q, struct oc_str body,
+                    uint32_t field, struct onnx_graph *g, struct onnx_node **ret);
+/* The strings of one repeated field. */
+int onnx_read_names(struct import_reader *r, struct oc_str body, uint32_t field,
+                    const char ***ret, uint32_t *ret_n);
+/* functions.c: one function, and the nodes of functions in place of their calls. */
+int onnx_read_function(struct import_reader *r, struct oc_str body,
+                       struct onnx_function **ret);
+int onnx_inline_functions(struct import_reader *r, struct onnx_queue *q,
+                          struct onnx_model *m);
+int onnx_read_opset(struct import_reader *r, struct oc_str body, struct onnx_opset *ret);
 /* Header of one TensorProto message. */
 int onnx_read_tensor(struct import_reader *r, struct oc_str body,
                      struct onnx_tensor *ret);
 /* A list of tensor headers: every occurrence of `field` in `body`. */
 int onnx_read_tensors(struct import_reader *r, struct oc_str body, uint32_t field,
                       struct onnx_tensor **ret, size_t *ret_n);
+/* The sparse ones in `field` behind the `*ret_n` of `*ret`. */
+int onnx_read_sparse(struct import_reader *r, struct oc_str body, uint32_t field,
+                     struct onnx_tensor **ret, size_t *ret_n);
 int onnx_read_value_infos(struct import_reader *r, struct oc_str body, uint32_t field,
                           struct onnx_value_info **ret, size_t *ret_n);
 int onnx_read_attr(struct import_reader *r, struct oc_str body, struct onnx_attr **ret,

@@ -181,7 +181,9 @@ static int build_node(struct onnx_scope *sc, const struct onnx_node *node)
   cx.name = onnx_full_name(sc, node->name);
   if (!cx.name)
     return OC_E_NOMEM;
-  cx.opset = node->domain[0] ? opset_of(sc->im, node->domain) : sc->im->opset;
+  cx.opset = node->domain[0] ? opset_of(sc->im, node->domain)
+             : node->opset   ? node->opset
+                             : sc->im->opset;
   return translate(&cx);
 }
 

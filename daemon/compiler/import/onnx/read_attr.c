@@ -54,6 +54,10 @@ static int read_field(struct import_reader *r, const struct oc_field *f,
     a->name = import_string(r, oc_field_str(f));
     return a->name ? OC_OK : r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
   }
+  if (f->number == 21 && f->type == OC_WIRE_BYTES && f->len > 0) {
+    a->ref = import_string(r, oc_field_str(f));
+    return a->ref ? OC_OK : r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
+  }
   if (f->number == 20 && f->type == OC_WIRE_VARINT) {
     a->type = f->u <= ONNX_ATTR_STRINGS ? (int)f->u : ONNX_ATTR_OTHER;
     return OC_OK;
@@ -118,12 +122,14 @@ int onnx_read_attr(struct import_reader *r, struct oc_str body, struct onnx_attr
     return import_malformed(r, w.p, w.why);
   if (a->type == ONNX_ATTR_UNDEFINED)
     a->type = seen;
+  *ret = a;
+  if (a->ref)
+    return OC_OK; /* its value stands elsewhere */
   if (a->type == ONNX_ATTR_GRAPH) {
     if (!graph.p)
       return import_malformed(r, body.p, "a graph attribute has no graph");
     *ret_graph = graph;
   }
-  *ret = a;
   return read_value(r, body, a, tensor);
 }
 

@@ -13,22 +13,17 @@
 #include "wire/wire.h"
 
 /* A graph whose bytes still wait to be read. */
-struct waiting {
-  struct waiting *next;
+struct onnx_waiting {
+  struct onnx_waiting *next;
   struct onnx_graph *graph;
   struct oc_str body;
 };
 
-struct queue {
-  struct waiting *first, **last;
-  struct onnx_graph **last_graph; /* the chain of all graphs */
-};
-
-static int queue_graph(struct import_reader *r, struct queue *q, struct oc_str body,
+static int queue_graph(struct import_reader *r, struct onnx_queue *q, struct oc_str body,
                        struct onnx_graph *parent, struct onnx_node *node,
                        struct onnx_graph **ret)
 {
-  struct waiting *w = OC_NEW(r->arena, struct waiting);
+  struct onnx_waiting *w = OC_NEW(r->arena, struct onnx_waiting);
   struct onnx_graph *g = OC_NEW(r->arena, struct onnx_graph);
   if (!w || !g)
     return OC_E_NOMEM;
@@ -52,7 +47,7 @@ static int queue_graph(struct import_reader *r, struct queue *q, struct oc_str b
   return OC_OK;
 }
 
-static int read_attrs(struct import_reader *r, struct queue *q, struct oc_str body,
+static int read_attrs(struct import_reader *r, struct onnx_queue *q, struct oc_str body,
                       struct onnx_graph *g, struct onnx_node *n)
 {
   struct onnx_attr **tail = &n->attrs;
@@ -75,9 +70,8 @@ static int read_attrs(struct import_reader *r, struct queue *q, struct oc_str bo
   return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
-/* The strings of one repeated field. */
-static int read_names(struct import_reader *r, struct oc_str body, uint32_t field,
-                      const char ***ret, uint32_t *ret_n)
+int onnx_read_names(struct import_reader *r, struct oc_str body, uint32_t field,
+                    const char ***ret, uint32_t *ret_n)
 {
   size_t n = import_count(r, body, field);
   if (n >= UINT32_MAX)
@@ -127,7 +121,7 @@ static int read_node_words(struct import_reader *r, struct oc_str body,
   return OC_OK;
 }
 
-static int read_node(struct import_reader *r, struct queue *q, struct oc_str body,
+static int read_node(struct import_reader *r, struct onnx_queue *q, struct oc_str body,
                      struct onnx_graph *g, struct onnx_node **ret)
 {
   struct onnx_node *n = OC_NEW(r->arena, struct onnx_node);
@@ -136,32 +130,40 @@ static int read_node(struct import_reader *r, struct queue *q, struct oc_str bod
   n->at = (size_t)((const uint8_t *)body.p - r->base);
   int rc = read_node_words(r, body, n);
   if (!rc)
-    rc = read_names(r, body, 1, &n->inputs, &n->n_inputs);
+    rc = onnx_read_names(r, body, 1, &n->inputs, &n->n_inputs);
   if (!rc)
-    rc = read_names(r, body, 2, &n->outputs, &n->n_outputs);
+    rc = onnx_read_names(r, body, 2, &n->outputs, &n->n_outputs);
   if (!rc)
     rc = read_attrs(r, q, body, g, n);
   *ret = n;
   return rc;
 }
 
-static int read_nodes(struct import_reader *r, struct queue *q, struct oc_str body,
-                      struct onnx_graph *g)
+static int read_graph_name(struct import_reader *r, struct oc_str body,
+                           struct onnx_graph *g)
 {
-  struct onnx_node **tail = &g->nodes;
   struct oc_wire w;
   struct oc_field f;
   g->name = "";
   oc_wire_open(&w, body.p, body.len);
   while (oc_wire_next(&w, &f)) {
-    if (f.type != OC_WIRE_BYTES)
+    if (f.type != OC_WIRE_BYTES || f.number != 2)
       continue;
-    if (f.number == 2) {
-      g->name = import_string(r, oc_field_str(&f));
-      if (!g->name)
-        return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
-    }
-    if (f.number != 1)
+    g->name = import_string(r, oc_field_str(&f));
+    if (!g->name)
+      return r->arena->failed ? OC_E_NOMEM : OC_E_FORMAT;
+  }
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
+}
+
+static int read_nodes(struct import_reader *r, struct onnx_queue *q, struct oc_str body,
+                      uint32_t field, struct onnx_graph *g, struct onnx_node **tail)
+{
+  struct oc_wire w;
+  struct oc_field f;
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f)) {
+    if (f.type != OC_WIRE_BYTES || f.number != field)
       continue;
     if (++r->total_nodes > OC_MAX_OPS)
       return import_malformed(r, f.data, "there are more nodes than any model has");
@@ -174,10 +176,12 @@ static int read_nodes(struct import_reader *r, struct queue *q, struct oc_str bo
   return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
-static int read_graph(struct import_reader *r, struct queue *q, struct oc_str body,
+static int read_graph(struct import_reader *r, struct onnx_queue *q, struct oc_str body,
                       struct onnx_graph *g)
 {
-  int rc = read_nodes(r, q, body, g);
+  int rc = read_graph_name(r, body, g);
+  if (!rc)
+    rc = read_nodes(r, q, body, 1, g, &g->nodes);
   if (!rc)
     rc = onnx_read_tensors(r, body, 5, &g->initializers, &g->n_initializers);
   if (!rc)
@@ -186,12 +190,12 @@ static int read_graph(struct import_reader *r, struct queue *q, struct oc_str bo
     rc = onnx_read_value_infos(r, body, 12, &g->outputs, &g->n_outputs);
   if (!rc)
     rc = onnx_read_value_infos(r, body, 13, &g->values, &g->n_values);
-  if (!rc && import_count(r, body, 15) != 0)
-    return import_malformed(r, body.p, "sparse initializers are not supported");
+  if (!rc)
+    rc = onnx_read_sparse(r, body, 15, &g->initializers, &g->n_initializers);
   return rc;
 }
 
-static int read_opset(struct import_reader *r, struct oc_str body, struct onnx_opset *ret)
+int onnx_read_opset(struct import_reader *r, struct oc_str body, struct onnx_opset *ret)
 {
   struct oc_wire w;
   struct oc_field f;
@@ -215,6 +219,7 @@ static int read_top(struct import_reader *r, struct oc_str body, struct onnx_mod
                     struct oc_str *ret_graph)
 {
   size_t room = import_count(r, body, 8);
+  struct onnx_function **last = &m->functions;
   struct oc_wire w;
   struct oc_field f;
   if (room == SIZE_MAX)
@@ -232,23 +237,37 @@ static int read_top(struct import_reader *r, struct oc_str body, struct onnx_mod
     else if (f.number == 7)
       *ret_graph = oc_field_str(&f);
     else if (f.number == 8 && m->n_opsets < room)
-      rc = read_opset(r, oc_field_str(&f), &m->opsets[m->n_opsets++]);
-    else if (f.number == 25)
-      m->n_functions++;
+      rc = onnx_read_opset(r, oc_field_str(&f), &m->opsets[m->n_opsets++]);
+    else if (f.number == 25) {
+      rc = onnx_read_function(r, oc_field_str(&f), last);
+      if (!rc)
+        last = &(*last)->next;
+    }
     if (rc)
       return rc;
   }
   return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
 }
 
-static int read_queue(struct import_reader *r, struct queue *q)
+/* Reads what waits; the queue is empty then. */
+static int read_queue(struct import_reader *r, struct onnx_queue *q)
 {
-  for (struct waiting *w = q->first; w; w = w->next) {
+  for (struct onnx_waiting *w = q->first; w; w = w->next) {
     int rc = read_graph(r, q, w->body, w->graph);
     if (rc)
       return rc;
   }
+  q->first = NULL;
+  q->last = &q->first;
   return OC_OK;
+}
+
+int onnx_read_nodes(struct import_reader *r, struct onnx_queue *q, struct oc_str body,
+                    uint32_t field, struct onnx_graph *g, struct onnx_node **ret)
+{
+  *ret = NULL;
+  int rc = read_nodes(r, q, body, field, g, ret);
+  return rc ? rc : read_queue(r, q);
 }
 
 int onnx_read_model(struct import_reader *r, struct onnx_model **ret)
@@ -257,7 +276,7 @@ int onnx_read_model(struct import_reader *r, struct onnx_model **ret)
   struct oc_str graph = { 0 };
   struct onnx_model *m = OC_NEW(r->arena, struct onnx_model);
   struct onnx_graph *chain = NULL;
-  struct queue q = { .first = NULL, .last = &q.first, .last_graph = &chain };
+  struct onnx_queue q = { .first = NULL, .last = &q.first, .last_graph = &chain };
   if (!m)
     return OC_E_NOMEM;
   if (r->len == 0) {
@@ -272,6 +291,8 @@ int onnx_read_model(struct import_reader *r, struct onnx_model **ret)
   rc = queue_graph(r, &q, graph, NULL, NULL, &m->graph);
   if (!rc)
     rc = read_queue(r, &q);
+  if (!rc && m->functions)
+    rc = onnx_inline_functions(r, &q, m);
   if (!rc)
     *ret = m;
   return rc;

@@ -92,6 +92,61 @@ int onnx_read_tensors(struct import_reader *r, struct oc_str body, uint32_t fiel
   return OC_OK;
 }
 
+/* SparseTensorProto: values (with the name), indices, dims. */
+static int read_sparse(struct import_reader *r, struct oc_str body, struct onnx_tensor *t)
+{
+  struct onnx_sparse *sparse = OC_NEW(r->arena, struct onnx_sparse);
+  struct onnx_tensor *indices = OC_NEW(r->arena, struct onnx_tensor);
+  struct oc_wire w;
+  struct oc_field f;
+  bool values = false, places = false;
+  if (!sparse || !indices)
+    return OC_E_NOMEM;
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f)) {
+    if (f.type != OC_WIRE_BYTES || f.number > 2)
+      continue;
+    int rc = onnx_read_tensor(r, oc_field_str(&f), f.number == 1 ? t : indices);
+    if (rc)
+      return rc;
+    *(f.number == 1 ? &values : &places) = true;
+  }
+  if (w.bad || !values || !places)
+    return import_malformed(r, body.p, "a sparse tensor has no values or no indices");
+  sparse->indices = indices;
+  t->sparse = sparse;
+  return import_read_ints(r, body, 3, &sparse->dims, &sparse->n_dims);
+}
+
+int onnx_read_sparse(struct import_reader *r, struct oc_str body, uint32_t field,
+                     struct onnx_tensor **ret, size_t *ret_n)
+{
+  size_t n = import_count(r, body, field);
+  if (n == SIZE_MAX)
+    return import_malformed(r, body.p, NULL);
+  if (n == 0)
+    return OC_OK;
+  struct onnx_tensor *list =
+      oc_arena_grow(r->arena, *ret, *ret_n, *ret_n + n, sizeof(*list));
+  if (!list)
+    return OC_E_NOMEM;
+  struct oc_wire w;
+  struct oc_field f;
+  size_t at = *ret_n, end = *ret_n + n;
+  oc_wire_open(&w, body.p, body.len);
+  while (at < end && oc_wire_next(&w, &f)) {
+    if (f.number != field || f.type != OC_WIRE_BYTES)
+      continue;
+    list[at] = (struct onnx_tensor){ .name = "" };
+    int rc = read_sparse(r, oc_field_str(&f), &list[at++]);
+    if (rc)
+      return rc;
+  }
+  *ret = list;
+  *ret_n = at;
+  return OC_OK;
+}
+
 static int read_dim(struct import_reader *r, struct oc_str body, struct onnx_dim *d)
 {
   struct oc_wire w;

@@ -125,7 +125,7 @@ static const struct oc_value *raw(struct onnx_import *im, const struct onnx_tens
   return v;
 }
 
-const struct oc_value *onnx_value(struct onnx_import *im, const struct onnx_tensor *t)
+static const struct oc_value *stored(struct onnx_import *im, const struct onnx_tensor *t)
 {
   struct oc_value *v = OC_NEW(im->arena, struct oc_value);
   uint64_t n = 0, bytes = 0;
@@ -154,4 +154,63 @@ const struct oc_value *onnx_value(struct onnx_import *im, const struct onnx_tens
   if (n == 0)
     return v;
   return typed(im, t, v, n);
+}
+
+/* Place of value `i` of a sparse tensor; false when it lies outside. */
+static bool place_of(const struct onnx_sparse *sparse, const struct oc_value *indices,
+                     size_t i, uint64_t n, uint64_t *ret)
+{
+  size_t width = indices->shape.rank == 2 ? sparse->n_dims : 1;
+  uint64_t at = 0;
+  for (size_t d = 0; d < width; d++) {
+    int64_t v = 0;
+    uint64_t size = indices->shape.rank == 2 ? (uint64_t)sparse->dims[d] : n;
+    if (!oc_value_int(indices, i * width + d, &v) || v < 0 || (uint64_t)v >= size)
+      return false;
+    at = at * size + (uint64_t)v;
+  }
+  *ret = at;
+  return at < n;
+}
+
+/* Dense bytes of a sparse tensor. The arena's cap bounds what a small file can ask for.
+ */
+static const struct oc_value *dense(struct onnx_import *im, const struct onnx_tensor *t)
+{
+  const struct onnx_sparse *sparse = t->sparse;
+  const struct oc_value *values = stored(im, t);
+  const struct oc_value *indices = values ? stored(im, sparse->indices) : NULL;
+  struct oc_value *v = OC_NEW(im->arena, struct oc_value);
+  uint64_t n = 0, bytes = 0;
+  if (!indices || !v)
+    return NULL;
+  for (size_t i = 0; i < sparse->n_dims; i++)
+    if (sparse->dims[i] < 0)
+      return bad(im, t, "a dim is negative");
+  if (sparse->n_dims > OC_MAX_RANK || oc_dtype_bits(values->dtype) % 8 != 0)
+    return bad(im, t, "it has more dims than any tensor, or elements under one byte");
+  *v = (struct oc_value){ .dtype = values->dtype };
+  v->shape = oc_shape_of(im->arena, sparse->dims, sparse->n_dims);
+  size_t width = oc_dtype_bits(values->dtype) / 8, count = oc_value_count(values);
+  size_t per = indices->shape.rank == 2 ? sparse->n_dims : 1;
+  if (!oc_shape_elements(v->shape, &n) || !oc_dtype_bytes(v->dtype, n, &bytes) ||
+      !width || indices->dtype != OC_DT_I64 || oc_value_count(indices) != count * per)
+    return bad(im, t, "its dims, values and indices do not fit together");
+  uint8_t *data = oc_arena_calloc(im->arena, (size_t)n, width);
+  if (!data)
+    return NULL;
+  v->data = data;
+  v->len = (size_t)bytes;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t at = 0;
+    if (!place_of(sparse, indices, i, n, &at))
+      return bad(im, t, "an index lies outside of it");
+    memcpy(data + at * width, values->data + i * width, width);
+  }
+  return v;
+}
+
+const struct oc_value *onnx_value(struct onnx_import *im, const struct onnx_tensor *t)
+{
+  return t->sparse ? dense(im, t) : stored(im, t);
 }
