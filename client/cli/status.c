@@ -44,6 +44,7 @@ static void show_json(struct cli *cli, const Omcc__V1__Status *s)
   oc_json_put_u64(&w, "uptime_s", s->uptime_s);
   oc_json_put_string(&w, "socket", s->socket);
   oc_json_put_string(&w, "cache_dir", s->cache_dir);
+  oc_json_put_string(&w, "cache_trouble", *s->cache_trouble ? s->cache_trouble : NULL);
   oc_json_put_string(&w, "backend", s->backend_default);
   oc_json_put_string(&w, "toolkit", *s->toolkit ? s->toolkit : NULL);
   oc_json_put_u64(&w, "rss_bytes", s->rss_bytes);
@@ -101,6 +102,10 @@ static void show_text(const Omcc__V1__Status *s)
   oc_render_plain(s->socket, &text);
   oc_buf_puts(&text, "\ncache in ");
   oc_render_plain(s->cache_dir, &text);
+  if (*s->cache_trouble) {
+    oc_buf_puts(&text, "\ntrouble  ");
+    oc_render_plain(s->cache_trouble, &text);
+  }
   oc_buf_printf(&text, "\nbackend  %s", s->backend_default);
   if (*s->toolkit) {
     oc_buf_puts(&text, ", toolkit ");

@@ -160,7 +160,8 @@ void oc_cache_mark_broken(struct oc_cache *c);
  * busy). */
 int oc_cache_sql_failed(struct oc_cache *c, struct oc_sql *db, struct oc_error *err);
 
-/* recheck.c: true when a file said to be damaged turns out whole, in the time a start has.
+/* recheck.c: true when a file said to be damaged turns out whole, in the time a start
+ * has.
  */
 bool oc_cache_index_is_whole(const char *path);
 

@@ -197,7 +197,9 @@ int oc_cache_database_open(struct oc_cache *c, struct oc_error *err)
     if (state == INDEX_BAD)
       oc_error_set(err, OC_E_STORE, "a new index in '%s' is damaged at once", c->dir);
   }
-  return state == INDEX_OK ? 0 : OC_E_STORE;
+  if (state == INDEX_OK)
+    return 0;
+  return state == INDEX_FAILED ? OC_E_IO : OC_E_STORE;
 }
 
 void oc_cache_database_close(struct oc_cache *c)

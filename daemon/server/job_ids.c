@@ -49,11 +49,11 @@ static int write_reserved(const char *path, uint64_t id, struct oc_error *err)
   return 0;
 }
 
-int job_ids_first(const char *cache_dir, uint64_t *ret, struct oc_error *err)
+int job_ids_first(const char *cache_dir, uint64_t *ret, const struct oc_log *log,
+                  struct oc_error *err)
 {
   auto_free char *path = NULL;
   uint64_t first = (uint64_t)time(NULL) << ID_SHIFT, reserved;
-  int r;
 
   if (asprintf(&path, "%s/job-ids", cache_dir) < 0) {
     path = NULL;
@@ -62,10 +62,11 @@ int job_ids_first(const char *cache_dir, uint64_t *ret, struct oc_error *err)
   reserved = read_reserved(path);
   if (reserved > first)
     first = reserved;
-  r = write_reserved(path, first + ID_RESERVE, err);
-  if (!r)
-    *ret = first;
-  return r;
+  /* On a full disk the clock alone keeps the ids apart. */
+  if (write_reserved(path, first + ID_RESERVE, err) < 0)
+    oc_log_event(log, OC_LOG_WARNING, "job_ids_not_written", 0, err->msg);
+  *ret = first;
+  return 0;
 }
 
 /* The alphabet that the vendor's compiler takes in paths. */
@@ -79,7 +80,7 @@ static bool is_safe_path(const char *path)
 }
 
 /* A directory in a place that others can write to must be ours before it is used. */
-static int make_own(const char *path, struct oc_error *err)
+int make_own_directory(const char *path, struct oc_error *err)
 {
   struct stat st;
 
@@ -93,13 +94,13 @@ static int make_own(const char *path, struct oc_error *err)
 
 int jobs_dir_choose(struct oc_server *s, struct oc_error *err)
 {
-  s->jobs_dir = oc_arena_printf(&s->arena, "%s/jobs", s->o.cache_dir);
-  if (s->jobs_dir && !is_safe_path(s->jobs_dir))
+  s->jobs_dir = oc_arena_printf(&s->arena, "%s/jobs", oc_cache_dir(s->cache));
+  if (s->jobs_dir && (!is_safe_path(s->jobs_dir) || make_own_directory(s->jobs_dir, err)))
     s->jobs_dir = oc_arena_printf(&s->arena, "/tmp/omcc-jobs-%u", (unsigned)geteuid());
   if (!s->jobs_dir)
     return oc_error_set(err, OC_E_NOMEM, "no memory for the jobs directory");
-  if (make_own(s->jobs_dir, err))
+  if (make_own_directory(s->jobs_dir, err))
     return OC_E_IO;
   oc_pool_clear_jobs(s->jobs_dir);
-  return make_own(s->jobs_dir, err);
+  return make_own_directory(s->jobs_dir, err);
 }

@@ -34,6 +34,7 @@ struct part {
 
 struct gather {
   struct task task;
+  const char *spare;             /* why an output is not in the cache */
   bool tool_changed;             /* the toolkit is not the one of the key any more */
   uint64_t expected;             /* size the worker announced, 0: unknown */
   bool is_om;                    /* must begin with the format's magic */
@@ -100,8 +101,10 @@ static int read_inline(struct part *p, struct oc_error *err)
   return 0;
 }
 
-static int take_in(struct oc_server *s, struct part *p, struct oc_error *err)
+static int take_in(struct gather *g, struct part *p, struct oc_error *err)
 {
+  struct oc_server *s = g->task.order->srv;
+  const char *spare;
   struct stat st;
   int r;
 
@@ -110,7 +113,16 @@ static int take_in(struct oc_server *s, struct part *p, struct oc_error *err)
   p->size = (uint64_t)st.st_size;
   if (p->keep_inline && p->size <= OC_INLINE_MEMBER)
     return read_inline(p, err);
-  r = oc_cache_output_new(s->cache, &p->output, err);
+  r = output_open(s, p->size, &p->output, &spare, err);
+  if (spare)
+    g->spare = spare;
+  if (!r && copy_file(p->from, p->output.fd, err) == 0)
+    return 0;
+  if (r || spare)
+    return r ? r : OC_E_IO;
+  g->spare = SPARE_FULL;
+  oc_cache_output_clear(&p->output);
+  r = output_elsewhere(p->size, &p->output, err);
   return r ? r : copy_file(p->from, p->output.fd, err);
 }
 
@@ -129,7 +141,7 @@ static int check_front(const struct gather *g, const struct part *p, struct oc_e
 
 static int prepare(struct gather *g, struct part *p, struct oc_error *err)
 {
-  int r = p->from >= 0 ? take_in(g->task.order->srv, p, err) : 0;
+  int r = p->from >= 0 ? take_in(g, p, err) : 0;
 
   if (r || p->data)
     return r;
@@ -200,6 +212,13 @@ void publish_decide_storing(struct order *o)
   o->stored_reason = o->uncached;
   if (o->uncached)
     return;
+  if (o->spare || o->srv->through) {
+    o->stored_reason = o->spare ? o->spare : o->srv->cache_trouble;
+    if (o->spare)
+      cache_trouble(o->srv, o->spare);
+    order_log(o, OC_LOG_WARNING, "not_stored", o->stored_reason);
+    return;
+  }
   if (o->tool_changed) {
     o->stored_reason = "the toolkit changed while it compiled";
     order_log(o, OC_LOG_WARNING, "toolkit_changed", o->stored_reason);
@@ -232,6 +251,8 @@ static void gather_done(struct task *t)
     oc_error_set(&t->err, OC_E_NOMEM, "no memory for the result");
   }
   o->tool_changed = g->tool_changed;
+  if (g->spare)
+    o->spare = g->spare;
   if (ok) {
     publish_decide_storing(o);
   } else {

@@ -65,9 +65,14 @@ static int open_cache(struct oc_server *s, struct oc_error *err)
                                 .scrub_bytes_per_s = s->o.cache_scrub_bytes_per_s,
                                 .at_point = at_cache_point,
                                 .at_point_data = s };
+  struct oc_error why = { 0 };
   const char *aside;
-  int r = oc_cache_open(&o, &s->cache, err);
+  int r = oc_cache_open(&o, &s->cache, &why);
 
+  if (r == OC_E_IO)
+    r = through_open(s, &o, &why, err);
+  else if (r)
+    *err = why;
   if (r)
     return r;
   aside = oc_cache_set_aside(s->cache);
@@ -92,7 +97,7 @@ static int open_flow(struct oc_server *s, struct oc_error *err)
                                    .plan_limit_ns = s->o.plan_limit_ms * 1000000,
                                    .build_limit_ns = s->o.build_limit_ms * 1000000 };
   uint64_t first = 0;
-  int r = job_ids_first(s->o.cache_dir, &first, err);
+  int r = job_ids_first(oc_cache_dir(s->cache), &first, s->log, err);
 
   /* The runner keeps the time of a run itself; flow only catches one that does not. */
   if (s->o.run_limit_ms)
@@ -202,14 +207,18 @@ void oc_server_run(struct oc_server *s)
 
 int oc_server_free(struct oc_server *s)
 {
+  const char *through;
   bool busy;
 
   if (!s)
     return 0;
   oc_flow_free(s->flow);
   remote_close(s); /* it writes into files of the cache */
+  through = s->through ? oc_arena_strdup(&s->arena, oc_cache_dir(s->cache)) : NULL;
   /* Waits for what is queued; the lock goes last. */
   oc_cache_close(s->cache);
+  if (through)
+    through_remove(through);
   care_forget_all(s);
   why_forget_all(s);
   backends_clear(&s->backends);

@@ -156,6 +156,8 @@ struct order {
   size_t n_lists;
   uint64_t om_size;
 
+  const char *spare;               /* why its output is not in the cache; NULL: it is */
+  bool no_room;                    /* an output in the cache was too large for the disk */
   struct oc_cache_output building; /* what the worker writes into; fd -1: none */
   struct member *members;
   size_t n_members, room_members;
@@ -276,6 +278,8 @@ struct oc_server {
   struct oc_remote *remote; /* NULL: there is none */
   uv_poll_t remote_poll;
   bool remote_polled;
+  bool through;            /* the cache directory cannot be used: nothing is stored */
+  char cache_trouble[300]; /* why results are not stored now; "": they are */
   const char *jobs_dir;
   struct recent recent[OC_RECENT_JOBS];
   struct asked *asked; /* questions that the cache's threads work on */
@@ -302,9 +306,28 @@ struct oc_server {
 
 /* ---- job_ids.c */
 /* The first of this life: no id of an earlier one can come again. */
-int job_ids_first(const char *cache_dir, uint64_t *ret, struct oc_error *err);
+int job_ids_first(const char *cache_dir, uint64_t *ret, const struct oc_log *log,
+                  struct oc_error *err);
 /* A directory for job directories whose path the vendor's compiler accepts, emptied. */
 int jobs_dir_choose(struct oc_server *s, struct oc_error *err);
+
+/* Makes it, or makes sure that it is a private one of ours. */
+int make_own_directory(const char *path, struct oc_error *err);
+
+/* ---- spare.c */
+#define SPARE_FULL   "the file system of the cache is full"
+#define SPARE_BROKEN "the cache directory cannot be written"
+/* [any thread] A file for `size` bytes (0: not known), in the cache, or elsewhere when it
+ * cannot be there; `ret_spare` then says why. */
+int output_open(struct oc_server *s, uint64_t size, struct oc_cache_output *ret,
+                const char **ret_spare, struct oc_error *err);
+int output_elsewhere(uint64_t size, struct oc_cache_output *ret, struct oc_error *err);
+/* What status says of the cache; "": all is well. */
+void cache_trouble(struct oc_server *s, const char *why);
+/* An empty cache elsewhere, because of `why`. */
+int through_open(struct oc_server *s, const struct oc_cache_options *o,
+                 const struct oc_error *why, struct oc_error *err);
+void through_remove(const char *dir);
 
 uint64_t server_now_ns(void);
 struct session *server_session(const struct oc_server *s, uint64_t id);

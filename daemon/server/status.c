@@ -151,6 +151,7 @@ void status_answer(struct session *c, uint64_t id)
   st.backend_default = (char *)default_backend(s);
   st.toolkit = (char *)(s->backends.has_toolkit ? s->backends.toolkit.dir : "");
   st.rss_bytes = rss_bytes();
+  st.cache_trouble = s->cache_trouble;
   m.id = id;
   m.body_case = OMCC__V1__TO_CLIENT__BODY_STATUS;
   m.status = &st;

@@ -145,6 +145,7 @@ void publish_on_cache_events(struct oc_server *s)
     log_event(s, &e);
     if (e.kind != OC_CACHE_STORED && e.kind != OC_CACHE_NOT_STORED)
       continue;
+    cache_trouble(s, e.kind == OC_CACHE_STORED ? "" : e.reason);
     oc_counter_add(&s->count,
                    e.kind == OC_CACHE_STORED ? OC_COUNT_STORED : OC_COUNT_NOT_STORED, 1);
     server_stop_point(s, order_of_job(s, e.ticket), "after-store");

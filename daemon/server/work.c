@@ -147,8 +147,13 @@ int work_start_build(struct order *o)
   Omcc__V1__ToWorker m = OMCC__V1__TO_WORKER__INIT;
   Omcc__V1__Build build = OMCC__V1__BUILD__INIT;
   struct oc_error err = { 0 };
-  int r = oc_cache_output_new(o->srv->cache, &o->building, &err);
+  int r = 0;
 
+  o->spare = SPARE_FULL;
+  if (o->no_room)
+    r = output_elsewhere(o->om_size, &o->building, &err);
+  else
+    r = output_open(o->srv, o->om_size, &o->building, &o->spare, &err);
   m.body_case = OMCC__V1__TO_WORKER__BODY_BUILD;
   m.build = &build;
   if (!r)
@@ -281,6 +286,11 @@ static void on_failed(struct order *o, const Omcc__V1__Failed *m)
   }
   if (status)
     order_set_failure(o, status, "%s", m->message);
+  /* Once more, with an output elsewhere. */
+  if (oc_streq(m->code, "no_space") && !o->no_room && !o->spare) {
+    o->no_room = true;
+    why = OC_FAIL_DIED;
+  }
   order_log(o, OC_LOG_WARNING, "worker_failed", m->message);
   oc_flow_failed(o->srv->flow, server_now_ns(), o->job, why);
 }

@@ -251,7 +251,9 @@ START_TEST(failures_have_status_and_sentence_and_are_not_cached)
     ck_assert_str_eq(f->message, failures[_i].message);
     ck_assert_uint_eq(f->n_members, 0);
   }
-  ck_assert_uint_eq(talk_counter(&t, "retries"), 0);
+  /* Without room for its output a job is tried once more, with an output elsewhere. */
+  ck_assert_uint_eq(talk_counter(&t, "retries"),
+                    strstr(failures[_i].script, "no_space") ? 2 : 0);
   ck_assert_uint_eq(talk_counter(&t, "failed"), 2);
 }
 END_TEST
