@@ -24,7 +24,7 @@ static const struct oc_render_rule rules[] = {
   { "white", "white list of {mode}" },
   { "black", "black list of {mode}" },
   { "gray", "gray: follows '{subject}'" },
-  { "mixlist", "{line}" },
+  { "mixlist", "{line}: {subject} list (user)" },
   { "cube", "matrix op: float16 first" },
   { "cube-fp16-in", "matrix op: float16 in, float32 out" },
   { "promote", "inputs promoted to {dtype}" },

@@ -203,6 +203,26 @@ void backends_clear(struct backends *b)
   b->worker_fd = -1;
 }
 
+/* None was found, or one was found and is not usable. */
+static const char *no_toolkit(const struct oc_server *s, bool automatic)
+{
+  if (oc_starts_with(s->backends.toolkit_why, "the toolkit"))
+    return s->backends.toolkit_why;
+  return automatic
+             ? "no CANN toolkit was found, so nothing can be compiled for a device; "
+               "set ASCEND_HOME_PATH "
+               "or the setting 'toolkit' for the daemon, or use --backend=builtin, "
+               "which writes a "
+               "well-formed .om for inspection that holds no kernels and does not "
+               "run on a device"
+             : "the backend 'atc' needs a CANN toolkit and none was found; set "
+               "ASCEND_HOME_PATH or the "
+               "setting 'toolkit' for the daemon, or use --backend=builtin, which "
+               "writes a well-formed "
+               ".om for inspection that holds no kernels and does not run on a "
+               "device";
+}
+
 const char *backend_choose(const struct oc_server *s, const char *asked, enum want want,
                            const char **ret_why)
 {
@@ -220,18 +240,7 @@ const char *backend_choose(const struct oc_server *s, const char *asked, enum wa
   /* A plan needs no toolkit; who asks what would become of the ops gets it. */
   if (want == WANT_EXPLAIN)
     return "builtin";
-  *ret_why =
-      automatic ? "no CANN toolkit was found, so nothing can be compiled for a device; "
-                  "set ASCEND_HOME_PATH "
-                  "or the setting 'toolkit' for the daemon, or use --backend=builtin, "
-                  "which writes a "
-                  "well-formed .om for inspection that holds no kernels and does not run "
-                  "on a device"
-                : "the backend 'atc' needs a CANN toolkit and none was found; set "
-                  "ASCEND_HOME_PATH or the "
-                  "setting 'toolkit' for the daemon, or use --backend=builtin, which "
-                  "writes a well-formed "
-                  ".om for inspection that holds no kernels and does not run on a device";
+  *ret_why = no_toolkit(s, automatic);
   return NULL;
 }
 

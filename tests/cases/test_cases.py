@@ -3,9 +3,24 @@ case, named after its id; each with a small model of its own."""
 import json
 
 from harness import BINARY_DIR, Case, main
+from wire import field
 
 B1 = "Ascend910B1"
 RELU, CONV = "/b0/act/Relu", "/b0/conv/Conv"
+
+
+def tensorflow(*nodes):
+    """A frozen GraphDef of float32 ops: (name, op, inputs...)."""
+    kind = field(1, "dtype") + field(2, field(6, 1))
+    shape = field(1, "shape") + field(2, field(7, field(2, field(1, 1)) + field(2, field(1, 64))))
+    numbers = field(1, "T") + field(2, field(6, 1))
+    turned = field(1, "transpose_b") + field(2, field(5, 1))
+    body = b""
+    for name, op, *inputs in nodes:
+        attrs = field(5, kind) + field(5, shape) if op == "Placeholder" else field(5, numbers)
+        attrs += field(5, turned) if op == "MatMul" else b""
+        body += field(1, field(1, name) + field(2, op) + b"".join(field(3, i) for i in inputs) + attrs)
+    return body
 
 
 class Cases(Case):
@@ -60,15 +75,28 @@ class Cases(Case):
         self.assertEqual([e["ops"] for e in value["data"]["lists"]], [1])
 
     def test_C15(self):
-        mix = json.dumps({"black-list": {"to-add": ["Mul"]}})
-        value = self.explain("g2", "--precision_mode_v2=mixed_float16",
-                             self.list(mix, "mix.json", "modify_mixlist"))
-        ops = self.ops(value)
-        self.assertEqual(ops["/norm/Mul"]["outputs"][0]["got"], "float32")
-        self.assertIn(ops["/norm/Mul"]["reason"]["rule"], ("mixlist", "black"))
-        self.assertIn("black", ops["/norm/Mul"]["reason"]["text"])
-        follower = next(o for o in value["data"]["ops"] if o["reason"]["rule"] == "gray")
-        self.assertIn("follows", follower["reason"]["text"])
+        """Square, as TensorFlow has it, and the Add behind it that follows; in ONNX the square is a Mul."""
+        model = self.world.write("norm.pb", tensorflow(
+            ("x", "Placeholder"), ("w", "Placeholder"), ("norm/MatMul", "MatMul", "x", "w"),
+            ("norm/Square", "Square", "norm/MatMul"), ("norm/Add", "Add", "norm/Square", "x")))
+        mix = self.list(json.dumps({"black-list": {"to-add": ["Square"]}}), "mix.json", "modify_mixlist")
+        words = ["--json", "--backend=builtin", "--", f"--model={model}", "--framework=3", f"--soc_version={B1}",
+                 "--precision_mode_v2=mixed_float16"]
+        plain = self.ops(self.ok(self.world.omcc("explain", *words)).json)
+        self.assertEqual(plain["norm/Square"]["outputs"][0]["got"], "float16")
+        ops = self.ops(self.ok(self.world.omcc("explain", *words, mix)).json)
+        square, add = ops["norm/Square"], ops["norm/Add"]
+        self.assertEqual((square["type"], square["outputs"][0]["got"]), ("Square", "float32"))
+        self.assertEqual(square["reason"]["rule"], "mixlist")
+        self.assertIn("mix.json:1 Square: black list (user)", square["reason"]["text"])
+        self.assertEqual((add["reason"]["rule"], add["outputs"][0]["got"]), ("gray", "float32"))
+        self.assertIn("follows 'norm/Square'", add["reason"]["text"])
+        value = self.explain("g2", "--precision_mode_v2=mixed_float16", mix)
+        self.assertTrue(self.findings(value, "mixlist-unmatched"))
+        mix = self.list(json.dumps({"black-list": {"to-add": ["Mul"]}}), "mix.json", "modify_mixlist")
+        value = self.explain("g2", "--precision_mode_v2=mixed_float16", mix)
+        self.assertEqual(self.out(value, "/norm/Mul"), "float32")
+        self.assertIn(self.ops(value)["/norm/Mul"]["reason"]["rule"], ("mixlist", "black"))
 
     def test_C20(self):
         value = self.explain("g1", soc="Ascend310P3")
@@ -123,11 +151,23 @@ class Cases(Case):
         self.assertEqual(len(texts), 4)
 
     def test_C34(self):
-        text = "/b1/norm/Mul/GroupNorm:InputDtype:float32\n"
-        value = self.explain("g1", self.list(text, "custom.cfg", "customize_dtypes"))
-        found = [f for f in value["findings"] if f["flag"] == "customize_dtypes"]
-        self.assertTrue(found, value["findings"])
-        self.assertEqual(found[0]["line"], 1)
+        """The vendor's reader takes the form with one colon and no outputs; the name is what is wrong."""
+        custom = self.list("/b1/norm/Mul/GroupNorm:InputDtype:float32\n", "custom.cfg", "customize_dtypes")
+        value = self.explain("g1", custom)
+        found, = self.findings(value, "customize-fused-name")
+        self.assertEqual((found["file"], found["line"]), ("custom.cfg", 1))
+        self.assertIn("/b1/norm/InstanceNormalization", found["text"])
+        self.assertIn("<name>::InputDtype:<list>,OutputDtype:<list>", found["fix"])
+        self.fails(self.world.explain("g1.onnx", custom, "--strict-lists", soc=B1), 2, "customize-fused-name")
+        for line in ("/b1/norm/InstanceNormalization:float32\n", "/b1/norm/InstanceNormalization:InputDtype\n"):
+            result = self.world.explain("g1.onnx", self.list(line, "custom.cfg", "customize_dtypes"), soc=B1)
+            self.fails(result, 2, "customize-syntax")
+            found, = self.findings(result.json, "customize-syntax")
+            self.assertEqual((found["line"], found["code"]), (1, "E20101"))
+            self.assertIn("<name>::InputDtype:", found["fix"])
+        value = self.explain("g1", self.list("/b1/norm/Mul/GroupNorm\n"))
+        found, = self.findings(value, "keep-name-scope")
+        self.assertIn("/b1/norm/InstanceNormalization", found["fix"])
 
     def test_C37(self):
         self.world.env["ASCEND_HOME_PATH"] = str(BINARY_DIR / "fake-atc")

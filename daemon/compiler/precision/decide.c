@@ -248,6 +248,10 @@ void oc_decide_reason(struct oc_run *r, const struct oc_op_info *n,
       n->cite.flag == 'k' && n->op->keep && n->cite.entry == n->op->keep_entry;
   if (own_keep && n->verdict.engine != OC_ENGINE_NONE)
     why->rule = OC_RULE_KEEP;
-  if (n->cite.flag == 'm' && oc_mix_find(r->o->mix, n->op->type))
+  if (n->cite.flag == 'm' && oc_mix_find(r->o->mix, n->op->type)) {
+    static const struct oc_world real = { .without = { 0, 0 } };
+
     why->rule = OC_RULE_MIXLIST;
+    why->subject = oc_policy_name(oc_world_policy(r, n, &real));
+  }
 }

@@ -11,7 +11,9 @@
 
 #define FLAG "keep_dtype"
 /* Shorter names occur inside others by chance. */
-#define MIN_PART        4u
+#define MIN_PART 4u
+/* Ops that a name behind fusion is said to cover. */
+#define MAX_COVERED     4u
 #define MAX_TYPES_SHOWN 12u
 
 struct oc_mark_index {
@@ -138,6 +140,39 @@ static const char *held_name(const struct oc_mark_index *ix, const char *word)
   return best;
 }
 
+/* Joins up to MAX_COVERED names. */
+static const char *join_covered(struct oc_mark_index *ix, const char *text,
+                                const char *name, uint32_t *n)
+{
+  (*n)++;
+  if (*n == MAX_COVERED + 1)
+    return oc_arena_printf(ix->a, "%s ...", text);
+  if (*n > MAX_COVERED)
+    return text;
+  return oc_arena_printf(ix->a, "%s%s%s", text, *text ? ", " : "", name);
+}
+
+const char *oc_mark_covered(struct oc_mark_index *ix, const char *word)
+{
+  const char *text = "";
+  uint32_t n = 0;
+
+  for (uint32_t i = 0; text && i < ix->n_names; i++)
+    if (strlen(ix->names[i]) >= MIN_PART && strstr(word, ix->names[i]))
+      text = join_covered(ix, text, ix->names[i], &n);
+  /* else the ops of the innermost scope that the model has */
+  for (const char *slash = strrchr(word, '/'); text && !n && slash > word;) {
+    size_t len = (size_t)(slash - word) + 1;
+
+    for (uint32_t i = 0; text && i < ix->n_names; i++)
+      if (strncmp(ix->names[i], word, len) == 0)
+        text = join_covered(ix, text, ix->names[i], &n);
+    for (slash--; slash > word && *slash != '/';)
+      slash--;
+  }
+  return n ? text : NULL;
+}
+
 /* "<op>_output_0" and "<op>:0" are tensors of an op. */
 static const char *tensor_of(const struct oc_mark_index *ix, const char *word)
 {
@@ -223,6 +258,8 @@ static void explain_name(const struct telling *t, const char *name)
     say(t, OC_FINDING_KEEP_UNMATCHED_NEAR, "", other);
   else if ((other = held_name(t->ix, name)) != NULL)
     say(t, OC_FINDING_KEEP_NAME_SUFFIX, "", other);
+  else if ((other = oc_mark_covered(t->ix, name)) != NULL)
+    say(t, OC_FINDING_KEEP_NAME_SCOPE, "", other);
   else
     say(t, OC_FINDING_KEEP_UNMATCHED, "", NULL);
 }

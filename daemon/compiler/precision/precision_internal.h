@@ -118,6 +118,8 @@ uint64_t oc_offered(const struct oc_op_info *n, uint32_t tensor);
 
 /* ---- setup.c: graphs, infos, what does not depend on any mode */
 int oc_run_setup(struct oc_run *r, struct oc_error *err);
+/* ---- borrow.c: a custom operator's tensors take the names of its table */
+void oc_borrow_names(struct oc_run *r, const struct oc_op_info *n);
 /* ---- bind.c: spec 5 */
 void oc_bind(struct oc_run *r, struct oc_op_info *n);
 
@@ -254,6 +256,8 @@ void oc_mark_explain(struct oc_mark_index *ix, const struct oc_keep_entry *e,
                      uint32_t entry, bool refuse, struct oc_findings *fs);
 /* Nearest op name or type for lists other than keep_dtype; NULL when none is near. */
 const char *oc_mark_nearest(struct oc_mark_index *ix, const char *word, bool by_type);
+/* The model's own ops that a name behind fusion seems to cover, joined; NULL: none. */
+const char *oc_mark_covered(struct oc_mark_index *ix, const char *word);
 /* The root graph and all sub-graphs, root first; NULL when memory is short. */
 struct oc_graph **oc_graphs_of(struct oc_graph *g, struct oc_arena *a, uint32_t *ret_n);
 

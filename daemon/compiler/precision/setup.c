@@ -111,6 +111,7 @@ static void set_info(struct oc_run *r, struct oc_op *op, struct oc_op_info *n)
   if (!n->row || !n->row->n_variants)
     return;
   n->variant = oc_table_variant_for(n->row, layout_of(op));
+  oc_borrow_names(r, n);
   oc_bind(r, n);
   if (!n->bind)
     return;

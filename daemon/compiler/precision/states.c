@@ -231,9 +231,14 @@ static void custom_entries(struct oc_run *r, const struct tally *tallies,
     if (e->state != OC_ENTRY_UNMATCHED || !name)
       continue;
     const char *near = ix ? oc_mark_nearest(ix, name, c->by_type) : NULL;
-    struct oc_finding *f = entry_finding(
-        r, near ? OC_FINDING_CUSTOMIZE_UNMATCHED_NEAR : OC_FINDING_CUSTOMIZE_UNMATCHED,
-        e);
+    const char *covered = ix && !near && !c->by_type ? oc_mark_covered(ix, name) : NULL;
+    struct oc_finding *f = entry_finding(r,
+                                         near      ? OC_FINDING_CUSTOMIZE_UNMATCHED_NEAR
+                                         : covered ? OC_FINDING_CUSTOMIZE_FUSED_NAME
+                                                   : OC_FINDING_CUSTOMIZE_UNMATCHED,
+                                         e);
+    if (covered)
+      oc_tell_arg(r, f, "covered", covered);
     if (near)
       oc_tell_arg(r, f, "near",
                   oc_arena_printf(r->a, "%s%s", c->by_type ? "OpType::" : "", near));
