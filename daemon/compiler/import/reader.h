@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/dtype.h"
+#include "base/error.h"
 #include "base/finding.h"
 #include "base/str.h"
 #include "graph/graph.h"
@@ -38,8 +39,9 @@ size_t import_cap(const struct oc_arena *a, size_t model_len);
 void import_tell(struct import_reader *r, enum oc_finding_id id, const char *subject,
                  const char *name1, const char *value1, const char *name2,
                  const char *value2);
-/* Says how many were only counted. */
-void import_tell_rest(struct import_reader *r);
+/* Ends an import: says how many findings were only counted, sets arena->cap back to
+ * `cap`, and turns `rc` into what the importers promise (import.h). */
+int import_end(struct import_reader *r, size_t cap, int rc, struct oc_error *err);
 /* Adds "model-malformed" at the byte position of `where` and returns OC_E_FORMAT. */
 int import_malformed(struct import_reader *r, const void *where, const char *why);
 /* The finding with severity lowered when lenient. */

@@ -26,7 +26,7 @@ void import_tell(struct import_reader *r, enum oc_finding_id id, const char *sub
   import_lower(r, f);
 }
 
-void import_tell_rest(struct import_reader *r)
+static void tell_rest(struct import_reader *r)
 {
   for (size_t id = 0; id < OC_FINDING_COUNT; id++) {
     if (r->n_told[id] <= TOLD_IN_FULL)
@@ -47,4 +47,17 @@ size_t import_cap(const struct oc_arena *a, size_t model_len)
       __builtin_add_overflow(a->used, room, &cap))
     return a->cap;
   return a->cap != 0 && a->cap < cap ? a->cap : cap;
+}
+
+int import_end(struct import_reader *r, size_t cap, int rc, struct oc_error *err)
+{
+  r->arena->cap = cap;
+  tell_rest(r);
+  if (!rc && r->arena->failed)
+    rc = OC_E_NOMEM;
+  if (rc == OC_E_NOMEM)
+    return oc_error_set(err, rc, "the model needs more memory than its size allows");
+  if (rc)
+    return oc_error_set(err, OC_E_FORMAT, "the model could not be imported");
+  return OC_OK;
 }

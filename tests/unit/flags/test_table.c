@@ -56,7 +56,7 @@ static const struct row rows[] = {
   { "mode", "3", OC_FLAGS_BUILTIN, "flag-mode-refused" },
   { "mode", "3", OC_FLAGS_ATC, "" },
   { "input_format", "NCHW", OC_FLAGS_BUILTIN, "" },
-  { "input_format", "ND", OC_FLAGS_BUILTIN, "flag-no-effect" },
+  { "input_format", "NHWC", OC_FLAGS_BUILTIN, "" },
 };
 
 START_TEST(backends)

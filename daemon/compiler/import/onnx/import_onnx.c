@@ -123,17 +123,11 @@ int oc_import_onnx(const struct oc_import_options *options, struct oc_arena *are
   size_t cap = arena->cap;
   arena->cap = import_cap(arena, options->model_len);
   int rc = run(im);
-  arena->cap = cap;
-  import_tell_rest(&im->rd);
   clear(im);
-  if (!rc && arena->failed)
-    rc = OC_E_NOMEM;
-  if (rc == OC_E_NOMEM)
-    return oc_error_set(err, rc, "the model needs more memory than its size allows");
-  if (rc)
-    return oc_error_set(err, OC_E_FORMAT, "the model could not be imported");
-  *ret_graph = im->model->graph->target;
-  return OC_OK;
+  rc = import_end(&im->rd, cap, rc, err);
+  if (!rc)
+    *ret_graph = im->model->graph->target;
+  return rc;
 }
 
 /* Each location once, in order of first use, over all graphs and attributes. */

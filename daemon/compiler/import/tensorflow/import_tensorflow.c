@@ -58,17 +58,11 @@ int oc_import_tensorflow(const struct oc_import_options *options, struct oc_aren
   size_t cap = arena->cap;
   arena->cap = import_cap(arena, options->model_len);
   int rc = run(im);
-  arena->cap = cap;
-  import_tell_rest(&im->rd);
   oc_map_clear(&im->nodes);
   oc_map_clear(&im->rules);
   oc_map_clear(&im->told);
-  if (!rc && arena->failed)
-    rc = OC_E_NOMEM;
-  if (rc == OC_E_NOMEM)
-    return oc_error_set(err, rc, "the model needs more memory than its size allows");
-  if (rc)
-    return oc_error_set(err, OC_E_FORMAT, "the model could not be imported");
-  *ret_graph = im->graph;
-  return OC_OK;
+  rc = import_end(&im->rd, cap, rc, err);
+  if (!rc)
+    *ret_graph = im->graph;
+  return rc;
 }
