@@ -231,6 +231,37 @@ static const struct {
   int opset;
   const char *node, *want;
 } old[] = {
+  { 21, "init sc f32 1,8,16,4\nnode DequantizeLinear d x,sc -> y axis=i-1 block_size=i4",
+    "sc_Initializer_0 = Const() f32{0,0,0,0,0,0,0,0}\n"
+    "PartitionedCall_d_x_cast_2 = Cast(x=x) dst_type=f32 <d>\n"
+    "PartitionedCall_d_x_scale_identity_3 = Identity(x=sc_Initializer_0) <d>\n"
+    "PartitionedCall_d_x_scale_column_4 = Const() i64{1,8,16,4,1} <d>\n"
+    "PartitionedCall_d_x_scale_Column_5 = "
+    "Reshape(x=PartitionedCall_d_x_scale_identity_3, "
+    "shape=PartitionedCall_d_x_scale_column_4) <d>\n"
+    "PartitionedCall_d_x_scale_table_6 = Const() i64{1,8,16,4,4} <d>\n"
+    "PartitionedCall_d_x_scale_Table_7 = "
+    "BroadcastTo(x=PartitionedCall_d_x_scale_Column_5, "
+    "shape=PartitionedCall_d_x_scale_table_6) <d>\n"
+    "PartitionedCall_d_x_scale_full_8 = Const() i64{1,8,16,16} <d>\n"
+    "PartitionedCall_d_x_scale_Full_9 = Reshape(x=PartitionedCall_d_x_scale_Table_7, "
+    "shape=PartitionedCall_d_x_scale_full_8) <d>\n"
+    "PartitionedCall_d_x_Mul_10 = Mul(x1=PartitionedCall_d_x_cast_2, "
+    "x2=PartitionedCall_d_x_scale_Full_9) <d>\n" },
+  { 18,
+    "init sz i64 2 32 24\nnode Resize r x,_,_,sz -> y axes=I2;3 mode=slinear "
+    "keep_aspect_ratio_policy=snot_larger",
+    "sz_Initializer_0 = Const() i64{32,24}\n"
+    "PartitionedCall_r_x_4 = Identity(x=x) <r>\n"
+    "PartitionedCall_r_sizes_5 = Const() i64{1,8,24,24} <r>\n"
+    "PartitionedCall_r_Cast0_6 = Cast(x=PartitionedCall_r_sizes_5) dst_type=i32 <r>\n"
+    "PartitionedCall_r_roi_7 = Const() f32{} <r>\n"
+    "PartitionedCall_r_scales_8 = Const() f32{} <r>\n"
+    "PartitionedCall_r_Resize_9 = Resize(x=PartitionedCall_r_x_4, "
+    "roi=PartitionedCall_r_roi_7, scales=PartitionedCall_r_scales_8, "
+    "sizes=PartitionedCall_r_Cast0_6) coordinate_transformation_mode=half_pixel "
+    "cubic_coeff_a=-0.75 exclude_outside=0 extrapolation_value=0 mode=linear "
+    "nearest_mode=round_prefer_floor resize_original_type=onnx_resize <r>\n" },
   { 10, "node Clip s x -> y min=f0 max=f6",
     "PartitionedCall_s_data1_1 = Const() f32{0} <s>\n"
     "PartitionedCall_s_data2_2 = Const() f32{6} <s>\n"

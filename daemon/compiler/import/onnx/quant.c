@@ -11,53 +11,112 @@ static const char *part(struct onnx_cx *cx, const char *prefix, const char *what
   return s ? s : "";
 }
 
-/* A float input of the node, as [n, 1, 1...] with `trailing` ones when it is a list. */
+/* How scales lie over a tensor: one for all (all zero), one per element of an axis that
+ * `trailing` axes follow, or one per `block` elements of axis `axis`. */
+struct spread {
+  int64_t trailing;
+  int64_t block;
+  uint32_t axis, rank;       /* blocks only */
+  int64_t dims[OC_MAX_RANK]; /* of the scales, blocks only */
+};
+
+static const struct spread one = { 0 };
+
+/* Each scale as often as its block is long: reshape, broadcast, reshape. */
+static struct oc_op *repeated(struct onnx_cx *cx, const char *prefix, struct oc_op *v,
+                              const struct spread *s)
+{
+  int64_t column[OC_MAX_RANK + 1], table[OC_MAX_RANK + 1], full[OC_MAX_RANK];
+  uint32_t at = s->axis + 1;
+  for (uint32_t i = 0; i < s->rank; i++) {
+    column[i + (i >= at)] = table[i + (i >= at)] = s->dims[i];
+    full[i] = i == s->axis ? s->dims[i] * s->block : s->dims[i];
+  }
+  column[at] = 1;
+  table[at] = s->block;
+  v = onnx_binary(
+      cx, part(cx, prefix, "_Column"), "Reshape", v,
+      onnx_ints(cx, part(cx, prefix, "_column"), OC_DT_I64, column, (size_t)s->rank + 1));
+  v = onnx_binary(
+      cx, part(cx, prefix, "_Table"), "BroadcastTo", v,
+      onnx_ints(cx, part(cx, prefix, "_table"), OC_DT_I64, table, (size_t)s->rank + 1));
+  return onnx_binary(cx, part(cx, prefix, "_Full"), "Reshape", v,
+                     onnx_ints(cx, part(cx, prefix, "_full"), OC_DT_I64, full, s->rank));
+}
+
+/* A float input of the node as it goes with the tensor. */
 static struct oc_op *stretched(struct onnx_cx *cx, const char *prefix, uint32_t input,
-                               int64_t trailing, enum oc_dtype to)
+                               const struct spread *s, enum oc_dtype to)
 {
   int64_t dims[OC_MAX_RANK];
   enum oc_dtype has = onnx_dtype_of(cx, input);
   struct oc_op *v = has == to
                         ? onnx_unary(cx, part(cx, prefix, "_identity"), "Identity", input)
                         : onnx_cast_in(cx, part(cx, prefix, "_cast"), input, to);
-  if (trailing <= 0 || trailing >= OC_MAX_RANK)
+  if (s->block > 0)
+    return repeated(cx, prefix, v, s);
+  if (s->trailing <= 0 || s->trailing >= OC_MAX_RANK)
     return v;
   dims[0] = -1;
-  for (int64_t i = 1; i <= trailing; i++)
+  for (int64_t i = 1; i <= s->trailing; i++)
     dims[i] = 1;
   struct oc_op *shape =
-      onnx_ints(cx, part(cx, prefix, "_shape"), OC_DT_I64, dims, (size_t)trailing + 1);
+      onnx_ints(cx, part(cx, prefix, "_shape"), OC_DT_I64, dims, (size_t)s->trailing + 1);
   return onnx_binary(cx, part(cx, prefix, "_Reshape"), "Reshape", v, shape);
 }
 
-/* How many axes follow the one that the scales belong to; 0 for a single scale, -1 when
- * refused. */
-static int64_t trailing_axes(struct onnx_cx *cx, uint32_t x, uint32_t scale, int64_t axis)
+/* Scales per block: their dims must be known, and the tensor's axis be full of blocks. */
+static bool read_blocks(struct onnx_cx *cx, uint32_t x, uint32_t scale, int64_t axis,
+                        struct spread *s)
+{
+  int64_t rank = onnx_rank(cx, scale);
+  s->block = onnx_i(cx, "block_size", 0);
+  if (axis < 0)
+    axis += rank;
+  if (s->block < 1 || rank < 1 || rank >= OC_MAX_RANK || axis < 0 || axis >= rank) {
+    onnx_refuse(cx, "its blocks of scales have no size, rank or axis");
+    return false;
+  }
+  s->rank = (uint32_t)rank;
+  s->axis = (uint32_t)axis;
+  for (uint32_t i = 0; i < s->rank; i++) {
+    s->dims[i] = onnx_dim_of(cx, scale, i);
+    if (s->dims[i] < 1)
+      onnx_refuse(cx, "the dims of its scales are not known");
+  }
+  int64_t dim = onnx_dim_of(cx, x, s->axis);
+  if (!cx->refused && dim > 0 && (dim % s->block || dim / s->block != s->dims[s->axis]))
+    onnx_refuse(cx, "its blocks do not fill the axis");
+  return !cx->refused;
+}
+
+static bool read_spread(struct onnx_cx *cx, uint32_t x, uint32_t scale, int64_t axis,
+                        struct spread *s)
 {
   int64_t scales = onnx_rank(cx, scale);
   int64_t rank = onnx_rank(cx, x);
-  if (onnx_i(cx, "block_size", 0) != 0 || scales > 1) {
-    onnx_refuse(cx, "scales per block are not supported");
-    return -1;
-  }
+  *s = (struct spread){ 0 };
+  if (onnx_i(cx, "block_size", 0) != 0 || scales > 1)
+    return read_blocks(cx, x, scale, axis, s);
   if (scales < 1 || onnx_dim_of(cx, scale, 0) == 1)
-    return 0;
+    return true;
   if (rank < 0) {
     onnx_refuse(cx, "it has a scale per channel and the rank of its input is not known");
-    return -1;
+    return false;
   }
   if (axis < 0)
     axis += rank;
   if (axis < 0 || axis >= rank) {
     onnx_refuse(cx, "its axis is out of range");
-    return -1;
+    return false;
   }
-  return rank - axis - 1;
+  s->trailing = rank - axis - 1;
+  return true;
 }
 
 /* (x - zero) * scale */
 static struct oc_op *dequantised(struct onnx_cx *cx, const char *prefix, uint32_t x,
-                                 uint32_t scale, uint32_t zero, int64_t trailing)
+                                 uint32_t scale, uint32_t zero, const struct spread *s)
 {
   enum oc_dtype d = onnx_dtype_of(cx, scale);
   if (d == OC_DT_UNDEFINED)
@@ -65,9 +124,9 @@ static struct oc_op *dequantised(struct onnx_cx *cx, const char *prefix, uint32_
   struct oc_op *v = onnx_cast_in(cx, part(cx, prefix, "_cast"), x, d);
   if (onnx_has(cx, zero))
     v = onnx_binary(cx, part(cx, prefix, "_Sub"), "Sub", v,
-                    stretched(cx, part(cx, prefix, "_zero"), zero, trailing, d));
+                    stretched(cx, part(cx, prefix, "_zero"), zero, s, d));
   return onnx_binary(cx, part(cx, prefix, "_Mul"), "Mul", v,
-                     stretched(cx, part(cx, prefix, "_scale"), scale, trailing, d));
+                     stretched(cx, part(cx, prefix, "_scale"), scale, s, d));
 }
 
 static bool limits(enum oc_dtype d, float *ret_lo, float *ret_hi)
@@ -111,14 +170,13 @@ static struct oc_op *saturated(struct onnx_cx *cx, const char *prefix, struct oc
 
 /* clip(round(x / scale) + zero) */
 static struct oc_op *quantised(struct onnx_cx *cx, struct oc_op *x, uint32_t scale,
-                               uint32_t zero, int64_t trailing, enum oc_dtype to)
+                               uint32_t zero, const struct spread *s, enum oc_dtype to)
 {
   struct oc_op *v = onnx_binary(cx, "_RealDiv", "RealDiv", x,
-                                stretched(cx, "_y_scale", scale, trailing, OC_DT_F32));
+                                stretched(cx, "_y_scale", scale, s, OC_DT_F32));
   v = onnx_behind(cx, "_Round", "Round", v);
   if (onnx_has(cx, zero))
-    v = onnx_binary(cx, "_Add", "Add", v,
-                    stretched(cx, "_y_zero", zero, trailing, OC_DT_F32));
+    v = onnx_binary(cx, "_Add", "Add", v, stretched(cx, "_y_zero", zero, s, OC_DT_F32));
   return saturated(cx, "_y", v, to);
 }
 
@@ -132,18 +190,18 @@ static enum oc_dtype quantised_type(struct onnx_cx *cx, uint32_t zero)
 
 static void quantize(struct onnx_cx *cx)
 {
-  int64_t trailing = trailing_axes(cx, 0, 1, onnx_i(cx, "axis", 1));
-  if (trailing < 0)
+  struct spread s;
+  if (!read_spread(cx, 0, 1, onnx_i(cx, "axis", 1), &s))
     return;
   struct oc_op *x = onnx_cast_in(cx, "_x", 0, OC_DT_F32);
-  onnx_out(cx, 0, quantised(cx, x, 1, 2, trailing, quantised_type(cx, 2)), 0);
+  onnx_out(cx, 0, quantised(cx, x, 1, 2, &s, quantised_type(cx, 2)), 0);
 }
 
 static void dequantize(struct onnx_cx *cx)
 {
-  int64_t trailing = trailing_axes(cx, 0, 1, onnx_i(cx, "axis", 1));
-  if (trailing >= 0)
-    onnx_out(cx, 0, dequantised(cx, "_x", 0, 1, 2, trailing), 0);
+  struct spread s;
+  if (read_spread(cx, 0, 1, onnx_i(cx, "axis", 1), &s))
+    onnx_out(cx, 0, dequantised(cx, "_x", 0, 1, 2, &s), 0);
 }
 
 static struct oc_op *extreme(struct onnx_cx *cx, const char *prefix, const char *reduce,
@@ -188,11 +246,11 @@ static void qlinear_matmul(struct onnx_cx *cx)
     onnx_refuse(cx, "only one scale per column is supported");
     return;
   }
-  struct oc_op *a = dequantised(cx, "_a", 0, 1, 2, 0);
+  struct oc_op *a = dequantised(cx, "_a", 0, 1, 2, &one);
   struct oc_op *b =
-      dequantised(cx, "_b", 3, 4, 5, 0); /* a list runs along the last axis */
+      dequantised(cx, "_b", 3, 4, 5, &one); /* a list runs along the last axis */
   struct oc_op *y = onnx_binary(cx, "_BatchMatMulV2", "BatchMatMulV2", a, b);
-  onnx_out(cx, 0, quantised(cx, y, 6, 7, 0, quantised_type(cx, 7)), 0);
+  onnx_out(cx, 0, quantised(cx, y, 6, 7, &one, quantised_type(cx, 7)), 0);
 }
 
 /* Inputs: x, scale, zero, w, scale, zero, y's scale, zero, bias. */
@@ -201,38 +259,41 @@ static void qlinear_conv(struct onnx_cx *cx)
   struct onnx_spatial s;
   if (!onnx_read_spatial(cx, 3, 2, &s))
     return;
-  int64_t per_filter =
-      onnx_rank(cx, 4) == 1 && onnx_dim_of(cx, 4, 0) != 1 ? (int64_t)s.n + 1 : 0;
-  struct oc_op *x = dequantised(cx, "_x", 0, 1, 2, 0);
-  struct oc_op *w = dequantised(cx, "_w", 3, 4, 5, per_filter);
+  struct spread per_filter = one;
+  if (onnx_rank(cx, 4) == 1 && onnx_dim_of(cx, 4, 0) != 1)
+    per_filter.trailing = (int64_t)s.n + 1;
+  struct oc_op *x = dequantised(cx, "_x", 0, 1, 2, &one);
+  struct oc_op *w = dequantised(cx, "_w", 3, 4, 5, &per_filter);
   struct oc_op *bias = NULL;
   if (onnx_has(cx, 8)) {
-    struct oc_op *scale =
-        onnx_binary(cx, "_bias_scale", "Mul", stretched(cx, "_bias_x", 1, 0, OC_DT_F32),
-                    stretched(cx, "_bias_w", 4, 0, OC_DT_F32));
+    struct oc_op *scale = onnx_binary(cx, "_bias_scale", "Mul",
+                                      stretched(cx, "_bias_x", 1, &one, OC_DT_F32),
+                                      stretched(cx, "_bias_w", 4, &one, OC_DT_F32));
     bias = onnx_binary(cx, "_bias", "Mul", onnx_cast_in(cx, "_bias_cast", 8, OC_DT_F32),
                        scale);
   }
   struct oc_op *y = onnx_conv_of(cx, &s, x, w, bias);
-  onnx_out(cx, 0, quantised(cx, y, 6, 7, 0, quantised_type(cx, 7)), 0);
+  onnx_out(cx, 0, quantised(cx, y, 6, 7, &one, quantised_type(cx, 7)), 0);
 }
 
 /* x less its zero point, in float32: integers up to 2^24 stay exact. */
 static struct oc_op *centred(struct onnx_cx *cx, const char *prefix, uint32_t x,
-                             uint32_t zero, int64_t trailing)
+                             uint32_t zero, const struct spread *s)
 {
   struct oc_op *v = onnx_cast_in(cx, part(cx, prefix, "_cast"), x, OC_DT_F32);
   if (!onnx_has(cx, zero))
     return v;
   return onnx_binary(cx, part(cx, prefix, "_Sub"), "Sub", v,
-                     stretched(cx, part(cx, prefix, "_zero"), zero, trailing, OC_DT_F32));
+                     stretched(cx, part(cx, prefix, "_zero"), zero, s, OC_DT_F32));
 }
 
 static void matmul_integer(struct onnx_cx *cx)
 {
-  int64_t rows = onnx_rank(cx, 2) == 1 && onnx_dim_of(cx, 2, 0) != 1 ? 1 : 0;
-  struct oc_op *a = centred(cx, "_a", 0, 2, rows);
-  struct oc_op *b = centred(cx, "_b", 1, 3, 0);
+  struct spread rows = one;
+  if (onnx_rank(cx, 2) == 1 && onnx_dim_of(cx, 2, 0) != 1)
+    rows.trailing = 1;
+  struct oc_op *a = centred(cx, "_a", 0, 2, &rows);
+  struct oc_op *b = centred(cx, "_b", 1, 3, &one);
   struct oc_op *y = onnx_binary(cx, "_BatchMatMulV2", "BatchMatMulV2", a, b);
   onnx_out(cx, 0, onnx_cast(cx, "_Cast", y, OC_DT_I32), 0);
 }
@@ -242,10 +303,11 @@ static void conv_integer(struct onnx_cx *cx)
   struct onnx_spatial s;
   if (!onnx_read_spatial(cx, 1, 2, &s))
     return;
-  int64_t per_filter =
-      onnx_rank(cx, 3) == 1 && onnx_dim_of(cx, 3, 0) != 1 ? (int64_t)s.n + 1 : 0;
-  struct oc_op *x = centred(cx, "_x", 0, 2, 0);
-  struct oc_op *w = centred(cx, "_w", 1, 3, per_filter);
+  struct spread per_filter = one;
+  if (onnx_rank(cx, 3) == 1 && onnx_dim_of(cx, 3, 0) != 1)
+    per_filter.trailing = (int64_t)s.n + 1;
+  struct oc_op *x = centred(cx, "_x", 0, 2, &one);
+  struct oc_op *w = centred(cx, "_w", 1, 3, &per_filter);
   onnx_out(cx, 0, onnx_cast(cx, "_Cast", onnx_conv_of(cx, &s, x, w, NULL), OC_DT_I32), 0);
 }
 

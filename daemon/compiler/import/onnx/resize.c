@@ -42,6 +42,42 @@ static struct oc_op *scales_of_axes(struct onnx_cx *cx, uint32_t input,
   return onnx_f32s(cx, "_scales", full, (size_t)rank);
 }
 
+/* Opset 18: sizes of some axes, or sizes that bound a picture whose proportions stay:
+ * worked out for all axes where they and the input's dims are known. */
+static struct oc_op *sizes_of_axes(struct onnx_cx *cx, const int64_t *axes, size_t n_axes)
+{
+  const char *policy = onnx_s(cx, "keep_aspect_ratio_policy", "stretch");
+  bool larger = oc_streq(policy, "not_smaller"), stretch = oc_streq(policy, "stretch");
+  int64_t rank = onnx_rank(cx, 0), full[OC_MAX_RANK], size = 0;
+  const struct oc_value *v = onnx_const(cx, 3);
+  size_t n = v ? oc_value_count(v) : 0;
+  double scale = 0;
+  if (rank < 1 || rank > OC_MAX_RANK || n != (axes ? n_axes : (size_t)rank)) {
+    onnx_refuse(cx, "its sizes or its rank are not known");
+    return NULL;
+  }
+  for (int64_t i = 0; i < rank; i++)
+    full[i] = onnx_dim_of(cx, 0, (uint32_t)i);
+  for (int pass = 0; pass < 2; pass++)
+    for (size_t i = 0; i < n; i++) {
+      int64_t axis = axes ? axes[i] : (int64_t)i;
+      axis = axis < 0 ? axis + rank : axis;
+      if (axis < 0 || axis >= rank || !oc_value_int(v, i, &size) || full[axis] < 1) {
+        onnx_refuse(cx, "an axis is out of range, or a dim is not known");
+        return NULL;
+      }
+      double s = (double)size / (double)full[axis];
+      if (pass == 0)
+        scale = i == 0 || (larger ? s > scale : s < scale) ? s : scale;
+      else
+        full[axis] = stretch ? size : (int64_t)((double)full[axis] * scale + 0.5);
+    }
+  for (int64_t i = 0; i < rank; i++)
+    if (full[i] < 0)
+      onnx_refuse(cx, "a dim that keeps its size is not known");
+  return onnx_ints(cx, "_sizes", OC_DT_I64, full, (size_t)rank);
+}
+
 struct target {
   struct oc_op *x, *roi, *scales, *sizes; /* sizes as int32 */
 };
@@ -52,19 +88,19 @@ static bool find_target(struct onnx_cx *cx, struct target *t)
   size_t n_axes = 0;
   const int64_t *axes = onnx_is(cx, "axes", &n_axes);
   bool by_size = cx->opset >= 11 && filled(cx, 3);
-  if (!oc_streq(onnx_s(cx, "keep_aspect_ratio_policy", "stretch"), "stretch"))
-    onnx_refuse(cx, "keeping the aspect ratio is not supported");
-  if (axes && by_size)
-    onnx_refuse(cx, "sizes of some axes only are not supported");
+  bool bound = !oc_streq(onnx_s(cx, "keep_aspect_ratio_policy", "stretch"), "stretch");
   if (!by_size && !filled(cx, at))
     onnx_refuse(cx, "it has neither scales nor sizes");
   if (cx->refused)
     return false;
   t->x = onnx_unary(cx, cx->opset < 11 ? "_Identity" : "_x", "Identity", 0);
   if (by_size) {
-    struct oc_op *sizes = onnx_unary(cx, "_sizes", "Identity", 3);
+    struct oc_op *sizes = axes || bound ? sizes_of_axes(cx, axes, n_axes)
+                                        : onnx_unary(cx, "_sizes", "Identity", 3);
     t->sizes = onnx_cast(cx, "_Cast0", sizes, OC_DT_I32);
-    return true;
+    if (axes || bound)
+      onnx_differs(cx, "axes and keep_aspect_ratio_policy are ignored there");
+    return !cx->refused;
   }
   struct oc_op *shape = onnx_behind(cx, "_Shape", "Shape", t->x);
   onnx_set_dtype(cx, shape, "dtype", OC_DT_I64);
