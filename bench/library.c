@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "lib/omcc.h"
+
+#include "clock.h"
 
 #define MOST_FLAGS 32
 
@@ -17,14 +18,6 @@ struct round {
   bool done;
   bool hit;
 };
-
-static double now_us(void)
-{
-  struct timespec t;
-
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 static void on_finished(void *user, struct omcc_job *job,
                         const struct omcc_result *result)

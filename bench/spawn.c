@@ -10,18 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 extern char **environ;
-
-static double now_us(void)
-{
-  struct timespec t;
-
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 /* Microseconds, or a negative number. */
 static double one_round(char **argv, const posix_spawn_file_actions_t *quiet)
