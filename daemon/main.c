@@ -310,6 +310,7 @@ static struct oc_server_options options_of(const struct oc_config *c)
                                      .cache_free_bytes = c->v.cache_free_floor,
                                      .cache_scrub_bytes_per_s = c->v.scrub_rate,
                                      .cache_memo_on_network = c->v.memo_on_network,
+                                     .deliver_link = !strcmp(c->v.delivery, "link"),
                                      .admin_gid = -1,
                                      .worker_path = c->v.worker,
                                      .runner_path = c->v.runner,

@@ -196,13 +196,15 @@ int verb_cache(struct cli *cli)
   if (!oc_findings_have_errors(&cli->findings) && !strcmp(what, "list"))
     return list(cli);
   status = oc_findings_have_errors(&cli->findings) ? -1 : care_verb(cli, what, &words);
+  if (status < 0 && !oc_findings_have_errors(&cli->findings))
+    status = port_verb(cli, what);
   if (status >= 0)
     return status;
   oc_finding_add(
       &cli->findings, OC_FINDING_VERB_UNKNOWN,
       oc_arena_printf(&cli->arena, "cache %s", what), "hint",
-      "omcc cache stats | list | has | show | get | pin | unpin | verify | gc | "
-      "clear",
+      "omcc cache stats | list | has | show | get | pin | unpin | verify | rebuild | "
+      "export | import | gc | clear",
       NULL);
   return cli_refuse(cli, "omcc.error/1", OMCC_REQUEST, "unknown command");
 }

@@ -1,5 +1,5 @@
-/* omcc cache show | get | pin | unpin | verify | gc | clear, and omcc whence. None of
- * them starts a daemon. */
+/* omcc cache show | get | pin | unpin | verify | rebuild | gc | clear, and omcc whence.
+ * None of them starts a daemon. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,7 +24,8 @@
 int care_ask(struct cli *cli, const struct omcc_cache_query *query, struct omcc *c,
              const char *schema, const Omcc__V1__CacheAnswer **ret)
 {
-  bool slow = (query->what >= OMCC_CACHE_VERIFY && query->what <= OMCC_CACHE_CLEAR) ||
+  bool slow = (query->what >= OMCC_CACHE_VERIFY && query->what <= OMCC_CACHE_REBUILD) ||
+              query->what == OMCC_CACHE_EXPORT || query->what == OMCC_CACHE_IMPORT ||
               query->what == OMCC_CACHE_COMPARE;
   struct omcc_error err = { 0 };
   struct oc_error e = { 0 };
@@ -119,8 +120,7 @@ static void answer_text(const Omcc__V1__CacheAnswer *a)
   cli_out(STDOUT_FILENO, &text);
 }
 
-/* Says what came; the exit status. */
-static int show(struct cli *cli, const char *schema, const Omcc__V1__CacheAnswer *a)
+int care_show(struct cli *cli, const char *schema, const Omcc__V1__CacheAnswer *a)
 {
   struct oc_buf text;
 
@@ -228,7 +228,7 @@ static const struct {
   { "show", OMCC_CACHE_SHOW, true },      { "get", OMCC_CACHE_GET, true },
   { "pin", OMCC_CACHE_PIN, true },        { "unpin", OMCC_CACHE_UNPIN, true },
   { "verify", OMCC_CACHE_VERIFY, false }, { "gc", OMCC_CACHE_GC, false },
-  { "clear", OMCC_CACHE_CLEAR, false },
+  { "clear", OMCC_CACHE_CLEAR, false },   { "rebuild", OMCC_CACHE_REBUILD, false },
 };
 
 static int ask_and_show(struct cli *cli, const struct omcc_cache_query *query,
@@ -244,7 +244,7 @@ static int ask_and_show(struct cli *cli, const struct omcc_cache_query *query,
   status = query->what == OMCC_CACHE_GET ? get_all(cli, c, *query, output, &a)
                                          : care_ask(cli, query, c, CARE_SCHEMA, &a);
   if (!status)
-    status = show(cli, CARE_SCHEMA, a);
+    status = care_show(cli, CARE_SCHEMA, a);
   omcc_close(c);
   return status;
 }
@@ -327,5 +327,5 @@ int verb_whence(struct cli *cli)
   if (copy >= 0)
     status = ask_whence(cli, c, copy, &a);
   omcc_close(c);
-  return status ? status : show(cli, WHENCE_SCHEMA, a);
+  return status ? status : care_show(cli, WHENCE_SCHEMA, a);
 }

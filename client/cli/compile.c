@@ -45,12 +45,20 @@ static bool is_captured(const struct omcc_member *m)
   return !strcmp(m->kind, "stdout") || !strcmp(m->kind, "stderr");
 }
 
+/* Asked for, or what the daemon is set to; a relabelled file is a copy by its nature. */
+static bool wants_link(const struct cli_job *j)
+{
+  const struct oc_flags *flags = &j->cli->flags;
+
+  return oc_flags_true(flags, "link") ||
+         (j->finished && j->finished->link && !oc_flags_true(flags, "relabel"));
+}
+
 /* 0, or an exit status with everything said. */
 static int place_all(struct cli_job *j, struct placed *ret)
 {
   struct cli *cli = j->cli;
-  struct omcc_place_options options = { .size = sizeof(options),
-                                        .link = oc_flags_true(&cli->flags, "link") };
+  struct omcc_place_options options = { .size = sizeof(options), .link = wants_link(j) };
   const char *output = oc_flags_get(&cli->flags, "output");
   bool relabel = oc_flags_true(&cli->flags, "relabel");
   char label[OC_OM_NAME_SIZE];

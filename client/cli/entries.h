@@ -24,7 +24,7 @@ struct care_words {
  * said. */
 int care_take_words(struct cli *cli, struct care_words *ret);
 
-/* ---- care.c: cache show, get, pin, unpin, verify, gc, clear; whence */
+/* ---- care.c: cache show, get, pin, unpin, verify, rebuild, gc, clear; whence */
 
 #define CARE_SCHEMA "omcc.cache/1"
 /* -1 when `what` is no such verb. */
@@ -32,5 +32,12 @@ int care_verb(struct cli *cli, const char *what, const struct care_words *words)
 /* Asks, and unpacks the answer into cli's arena. 0, or an exit status. */
 int care_ask(struct cli *cli, const struct omcc_cache_query *query, struct omcc *c,
              const char *schema, const Omcc__V1__CacheAnswer **ret);
+/* Says what came; the exit status. */
+int care_show(struct cli *cli, const char *schema, const Omcc__V1__CacheAnswer *a);
+
+/* ---- port.c: cache export, import */
+
+/* -1 when `what` is no such verb. */
+int port_verb(struct cli *cli, const char *what);
 
 #endif

@@ -81,7 +81,8 @@ static int submit(struct cli_job *j, enum omcc_want want, struct omcc_error *err
                             .relabel = oc_flags_true(&cli->flags, "relabel"),
                             .verbose = cli->verbose,
                             .stop_at = getenv("OMCC_STOP_AT"),
-                            .cached_only = oc_flags_true(&cli->flags, "cached_only") };
+                            .cached_only = oc_flags_true(&cli->flags, "cached_only"),
+                            .link = oc_flags_true(&cli->flags, "link") };
   struct omcc_flag *flags = OC_NEW_N(&cli->arena, struct omcc_flag, cli->flags.n + 1);
 
   for (size_t i = 0; flags && i < cli->flags.n; i++) {

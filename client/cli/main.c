@@ -44,14 +44,66 @@ static int unknown_verb(struct cli *cli, const char *word)
   return cli_refuse(cli, "omcc.error/1", OMCC_REQUEST, "unknown command");
 }
 
+/* Flags that every verb takes; NULL-terminated, those with a value end in '='. */
+static const char *const global_flags[] = { "--json",   "--quiet", "--verbose", "--wide",
+                                            "--color=", "--lang=", NULL };
+
+/* How many words the flag takes that `args` begins with; 0: it is not one for all verbs.
+ */
+static size_t global_flag(const char *const *args, size_t n)
+{
+  for (size_t i = 0; global_flags[i]; i++) {
+    size_t len = strlen(global_flags[i]);
+
+    if (global_flags[i][len - 1] != '=') {
+      if (oc_streq(args[0], global_flags[i]))
+        return 1;
+    } else if (!strncmp(args[0], global_flags[i], len)) {
+      return 1;
+    } else if (!strncmp(args[0], global_flags[i], len - 1) && !args[0][len - 1]) {
+      return n > 1 ? 2 : 1;
+    }
+  }
+  return 0;
+}
+
+/* `omcc --json status` is `omcc status --json`: flags for all verbs may stand in front of
+ * one. A command line without a verb stays as it is: a compile. */
+static void verb_to_front(struct cli *cli)
+{
+  const char **args;
+  size_t at = 0, step = 1, n = 1;
+
+  while (at < cli->n_args && step) {
+    step = global_flag(cli->args + at, cli->n_args - at);
+    at += step;
+  }
+  if (!at || at >= cli->n_args || cli->args[at][0] == '-')
+    return;
+  args = OC_NEW_N(&cli->arena, const char *, cli->n_args);
+  if (!args)
+    return;
+  if (at + 1 < cli->n_args && cli->args[at + 1][0] != '-' &&
+      (oc_streq(cli->args[at], "cache") || oc_streq(cli->args[at], "daemon")))
+    n = 2; /* the verb is two words */
+  memcpy(args, cli->args + at, n * sizeof(*args));
+  memcpy(args + n, cli->args, at * sizeof(*args));
+  memcpy(args + n + at, cli->args + at + n, (cli->n_args - at - n) * sizeof(*args));
+  for (size_t i = 0; i < at; i++)
+    cli->json |= oc_streq(cli->args[i], "--json");
+  cli->args = args;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
-  const char *first = argc > 1 ? argv[1] : NULL;
+  const char *first;
 
   cli->args = (const char *const *)argv + 1;
   cli->n_args = argc > 1 ? (size_t)argc - 1 : 0;
   if (cli->as_atc)
     return verb_compile(cli);
+  verb_to_front(cli);
+  first = cli->n_args ? cli->args[0] : NULL;
   if (!first)
     return verb_help(cli);
   if (first[0] == '-')

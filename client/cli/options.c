@@ -69,6 +69,7 @@ static void settle_style(struct cli *cli)
                                       .color = wants_color(cli, STDOUT_FILENO),
                                       .places = &cli->places };
   cli->err_style = (struct oc_style){ .width = terminal_width(STDERR_FILENO),
+                                      .no_notes = cli->quiet,
                                       .wide = wide,
                                       .zh = zh,
                                       .color = wants_color(cli, STDERR_FILENO),

@@ -153,6 +153,8 @@ struct omcc_request {
   bool verbose;
   const char *stop_at; /* test hook, NULL */
   bool cached_only;    /* a miss starts nothing: status OMCC_DIFFERS */
+  bool link; /* the artifact will be placed with .link: tells the daemon that links may
+                come and go */
 };
 
 struct omcc_progress {
@@ -262,8 +264,11 @@ enum omcc_cache_what {
   OMCC_CACHE_VERIFY = 6,
   OMCC_CACHE_GC = 7,
   OMCC_CACHE_CLEAR = 8,
+  OMCC_CACHE_REBUILD = 9,
   OMCC_CACHE_WHENCE = 10,
   OMCC_CACHE_WHY = 11,
+  OMCC_CACHE_EXPORT = 12, /* `key` NULL: everything that may be seen */
+  OMCC_CACHE_IMPORT = 13,
   OMCC_CACHE_COMPARE = 60,
 };
 struct omcc_cache_query {
@@ -274,7 +279,7 @@ struct omcc_cache_query {
   bool has_max, dry_run;
   uint64_t max_bytes, older_than_s, pin_s;
   const char *toolkit;
-  bool has_fd; /* WHENCE: the file's descriptor, which stays the caller's */
+  bool has_fd; /* WHENCE, EXPORT, IMPORT: the file's descriptor, which stays the caller's */
   int fd;
   uint32_t skip; /* GET: members that earlier answers brought (CacheAnswer.more) */
   const char *other; /* COMPARE: the second, as `key` */

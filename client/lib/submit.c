@@ -94,6 +94,7 @@ static int fill_submit(struct omcc_job *job, const struct omcc_request *request,
   m->relabel = request->relabel;
   m->verbose = request->verbose;
   m->cached_only = request->cached_only;
+  m->link = request->size > offsetof(struct omcc_request, link) && request->link;
   if (!m->flags || !job->files || !m->backend || !m->stop_at)
     return no_memory(err);
   for (size_t i = 0; i < request->n_flags && !rc; i++)

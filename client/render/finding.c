@@ -119,6 +119,7 @@ int oc_render_findings(const struct oc_findings *fs, const struct oc_style *styl
   int rc = 0;
 
   for (size_t i = 0; i < fs->n && !rc; i++)
-    rc = oc_render_finding(&fs->items[i], style, out);
+    if (!style->no_notes || fs->items[i].severity != OC_SEV_NOTE)
+      rc = oc_render_finding(&fs->items[i], style, out);
   return rc;
 }

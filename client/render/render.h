@@ -38,6 +38,7 @@ struct oc_style {
   bool wide;      /* no eliding, all columns */
   bool color;
   bool zh;                        /* findings in Chinese */
+  bool no_notes;                  /* lists of findings leave out notes */
   const struct oc_places *places; /* may be NULL */
 };
 

@@ -23,7 +23,8 @@ static struct oc_cache *new_cache(const struct oc_cache_options *opt)
   c->opt.dir = NULL;
   if (c->opt.queue_limit == 0)
     c->opt.queue_limit = DEFAULT_QUEUE;
-  c->dir_fd = c->objects_fd = c->tmp_fd = c->quarantine_fd = c->lock_fd = -1;
+  c->dir_fd = c->objects_fd = c->entries_fd = c->tmp_fd = c->quarantine_fd = c->lock_fd =
+      -1;
   c->event_fd = -1;
   c->jobs_end = &c->jobs;
   c->events_end = &c->events;

@@ -13,6 +13,7 @@
  * ours is a miss, and the writer drops its rows and moves the file to quarantine/.
  *
  * Places under the directory: index.sqlite, lock (the daemon's pid), objects/xx/<sha256>,
+ * entries/xx/<key> (records: what the index says of an entry, for the day it is lost),
  * tmp/ (emptied at open), quarantine/. Modes 0700 and 0400/0444, for the owner alone. */
 #ifndef OC_CACHE_CACHE_H
 #define OC_CACHE_CACHE_H
@@ -42,6 +43,9 @@ struct oc_cache_options {
   uint64_t scrub_bytes_per_s; /* read in the background to find damage, 0: none */
   uint32_t scrub_delay_ms;    /* after open, 0: a minute */
   bool no_tmpfile;            /* use the fallback for file systems without O_TMPFILE */
+  /* True when the key is the digest over these parts; asked before an entry is taken up
+   * from a record or an import, on any thread. NULL: not asked. */
+  bool (*key_fits)(const uint8_t key[OC_SHA256_LEN], const void *parts, size_t len);
   /* Test hook: called on the writer thread at named points ("put-linked", ...); NULL:
    * none. */
   void (*at_point)(void *data, const char *point);
@@ -130,30 +134,45 @@ int oc_cache_find_plan(struct oc_cache *c, const uint8_t plan_key[OC_SHA256_LEN]
                        struct oc_arena *arena, struct oc_cache_member *ret);
 
 /* Candidates for "why": stored part lists of entries with the same model (newest first),
- * then with the same options, then any newest; at most `max`. Blobs live in `arena`. */
+ * then with the same options, then any newest; at most `max`, of those that `uid` asked
+ * for (OC_CACHE_ANYONE: of all). Blobs live in `arena`. */
 struct oc_cache_candidate {
   uint8_t key[OC_SHA256_LEN];
   const void *parts;
   size_t parts_len;
 };
 int oc_cache_candidates(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
-                        const uint8_t options[OC_SHA256_LEN], size_t max,
+                        const uint8_t options[OC_SHA256_LEN], int64_t uid, size_t max,
                         struct oc_arena *arena, struct oc_cache_candidate **ret,
                         size_t *ret_n);
+
+/* [any] Keeps eviction away from an object while it is delivered; as many times as it is
+ * released. False: too many are held, and this one is not. */
+bool oc_cache_hold(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
+void oc_cache_release(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
+/* [any] Somebody will hard-link this object elsewhere: from now on its ctime, which every
+ * link moves, says nothing about its bytes, until they are digested again. */
+void oc_cache_note_linked(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
 
 /* ------------------------------------------------------------------ output and
  * publishing */
 
 /* A file for a worker to write into, on the objects' file system. */
 struct oc_cache_output {
-  int fd;     /* read and write; owned by the caller */
-  char *path; /* NULL with O_TMPFILE; else its temporary name (free with
-                 oc_cache_output_clear) */
+  int fd;                 /* read and write; owned by the caller */
+  char *path;             /* NULL with O_TMPFILE; else its temporary name (free with
+                             oc_cache_output_clear) */
+  struct oc_cache *cache; /* of the reservation */
+  uint64_t reserved;      /* bytes, 0: none announced */
 };
 /* [any] 0 or OC_E_IO. */
 int oc_cache_output_new(struct oc_cache *c, struct oc_cache_output *ret,
                         struct oc_error *err);
-/* [any] Closes and removes what is left. Safe twice. */
+/* [any] Announces that so many bytes will be written into it: they count against the
+ * limits from now on, and the writer makes room for them. Again: another number. */
+void oc_cache_output_reserve(struct oc_cache *c, struct oc_cache_output *o,
+                             uint64_t bytes);
+/* [any] Closes and removes what is left, gives the reservation back. Safe twice. */
 void oc_cache_output_clear(struct oc_cache_output *o);
 /* Gives up the right to write: closes the descriptor, reopens it read-only, and where the
  * kernel allows it makes sure that nobody has it open for writing (read lease). OC_E_BUSY
@@ -168,6 +187,7 @@ enum oc_cache_from {
   OC_CACHE_FROM_COPY, /* `fd`: duplicated; the writer copies and digests what it holds */
   OC_CACHE_FROM_OBJECT, /* `sha256`, `size`: an object that is there (oc_cache_find_plan)
                          */
+  OC_CACHE_FROM_FOUND,  /* `sha256`, `size`: a file under objects/ that has no row yet */
 };
 struct oc_cache_put_member {
   const char *name;
@@ -179,6 +199,7 @@ struct oc_cache_put_member {
   int fd;
   uint64_t size;
   uint8_t sha256[OC_SHA256_LEN];
+  bool linked; /* as oc_cache_note_linked() once it is an object */
 };
 
 struct oc_cache_put {
@@ -190,6 +211,7 @@ struct oc_cache_put {
   const void *parts; /* oc_key_parts_pack() */
   size_t parts_len;
   struct oc_cache_facts facts;
+  uint64_t created_s; /* 0: now */
   const struct oc_cache_put_member *members;
   size_t n_members;
 };
@@ -206,15 +228,17 @@ enum oc_cache_event_kind {
   OC_CACHE_EVICTED,    /* `count` entries went to make room */
   OC_CACHE_DAMAGED,    /* an object went to quarantine or a row was wrong; `key` names an
                           entry lost */
-  OC_CACHE_DONE,       /* a pin, gc or verify: `count`, `bytes`, `bad` */
-  OC_CACHE_BROKEN,     /* the index is damaged: all is a miss until the next open sets it
-                          aside */
+  OC_CACHE_DONE,   /* a pin, gc or errand: `count`, `bytes`, `bad`, `removed`; `reason`
+                      when it did not reach its end, `code` then says why */
+  OC_CACHE_BROKEN, /* the index is damaged: all is a miss until the next open sets it
+                      aside */
 };
 struct oc_cache_event {
   enum oc_cache_event_kind kind;
   uint64_t ticket;
   uint8_t key[OC_SHA256_LEN];
-  uint64_t count, bytes, bad;
+  uint64_t count, bytes, bad, removed;
+  int code;
   char reason[160];
 };
 /* An eventfd; readable while events wait. Poll it, then call next_event until it gives
@@ -271,6 +295,7 @@ struct oc_cache_stats {
   uint64_t memo_hits, memo_misses;                             /* since open */
   uint64_t saved_ms; /* compile time of all hits */
   uint64_t queued;
+  uint64_t proofs; /* objects digested because somebody wanted them, since open */
 };
 void oc_cache_stats(struct oc_cache *c, struct oc_cache_stats *ret);
 
@@ -333,5 +358,26 @@ bool oc_cache_gc(struct oc_cache *c, const struct oc_cache_gc *rules, uint64_t t
  * OC_CACHE_DONE follows, with the number of objects looked at, their bytes and how many
  * were bad. False: one is at work already. [any] */
 bool oc_cache_verify(struct oc_cache *c, uint64_t ticket);
+
+/* Takes up every entry that has a record and its objects but no row, as after a lost
+ * index; objects without an entry are removed. Sizes are compared; the bytes are digested
+ * at the first hit, as after every start. DONE: `count` entries and their `bytes` taken
+ * up, `bad` records that could not be, `removed` objects. False: an errand is at work.
+ * [any]
+ */
+bool oc_cache_rebuild(struct oc_cache *c, uint64_t ticket);
+
+/* Writes every entry that `uid` may see (or the one with `key`, when not NULL) into a
+ * regular file, digesting what it reads; docs/cache.md has the format. `fd` is taken
+ * over. DONE: `count` entries, `bytes` written, `bad` entries left out as damaged. [any]
+ */
+bool oc_cache_export(struct oc_cache *c, int fd, int64_t uid, const uint8_t *key,
+                     uint64_t ticket);
+/* Reads all of such a file and checks every digest in it before the first entry is
+ * stored; entries that are here already stay. They belong to `uid` from then on. `fd` is
+ * taken over. DONE: `count` entries stored, `bytes` of them, `removed` ones that were
+ * here already, `bad` that the limits of this cache did not take; code OC_E_FORMAT: the
+ * file is damaged, nothing was stored. [any] */
+bool oc_cache_import(struct oc_cache *c, int fd, uint32_t uid, uint64_t ticket);
 
 #endif

@@ -38,6 +38,9 @@ enum oc_cache_job_kind {
   OC_JOB_FLUSH,
   OC_JOB_PIN,
   OC_JOB_GC,
+  OC_JOB_ADOPT, /* entries of one folder of records that have no row */
+  OC_JOB_SWEEP, /* objects of one folder that have no row */
+  OC_JOB_ROOM,  /* an output has announced bytes: evict down to the limits */
 };
 
 struct oc_cache_job_member {
@@ -50,6 +53,7 @@ struct oc_cache_job_member {
   void *data;                    /* inline bytes; NULL: an object */
   struct oc_cache_output output; /* FROM_OUTPUT, and what the writer copied */
   int fd;                        /* FROM_COPY, else -1 */
+  bool linked;
   /* What stat says once the object has its name. */
   uint64_t ino;
   int64_t mtime_ns;
@@ -57,6 +61,7 @@ struct oc_cache_job_member {
 
 struct oc_cache_put_job {
   uint64_t ticket;
+  uint64_t created_s, record_len;
   uint8_t model[OC_SHA256_LEN];
   uint8_t options[OC_SHA256_LEN];
   bool has_plan_key;
@@ -87,8 +92,25 @@ struct oc_cache_job {
   struct oc_cache_put_job put;
   void *names; /* INPUTS */
   size_t names_len;
-  struct stat st; /* MEMO */
-  bool *done;     /* FLUSH: set under the mutex */
+  struct stat st;  /* MEMO */
+  unsigned folder; /* ADOPT, SWEEP: 0 to 255 */
+  /* Somebody waits for the end of it, on another thread: it is not counted, nor refused
+   * when the queue is full, and tells nobody else. */
+  struct oc_cache_reply *reply;
+};
+
+struct oc_cache_reply {
+  bool done; /* set under the mutex, last */
+  int rc;
+  struct oc_error err;
+  uint64_t count, bytes, bad, removed;
+};
+
+/* An object that is being delivered, so many times. */
+#define OC_CACHE_MAX_HELD 1024
+struct oc_cache_held {
+  uint8_t sha256[OC_SHA256_LEN];
+  unsigned n;
 };
 
 struct oc_cache_event_node {
@@ -117,7 +139,7 @@ enum oc_cache_counter {
 struct oc_cache {
   struct oc_cache_options opt;
   char *dir;
-  int dir_fd, objects_fd, tmp_fd, quarantine_fd, lock_fd;
+  int dir_fd, objects_fd, entries_fd, tmp_fd, quarantine_fd, lock_fd;
   int event_fd;
   char *set_aside;
   atomic_bool
@@ -141,9 +163,12 @@ struct oc_cache {
   uint64_t counters[OC_N_COUNTERS];
   uint64_t saved[OC_N_COUNTERS]; /* as last written: the growth goes into table figure */
   bool counters_dirty;
+  uint64_t reserved; /* bytes that outputs have announced */
+  struct oc_cache_held held[OC_CACHE_MAX_HELD];
+  size_t n_held;
   struct oc_cache_proven *proven;
   struct oc_cache_scrub *scrub;
-  uint64_t memo_hits, memo_misses;
+  uint64_t memo_hits, memo_misses, proofs;
 };
 
 /* place.c: directories, the lock, network file systems. */
@@ -165,6 +190,28 @@ int oc_cache_sql_failed(struct oc_cache *c, struct oc_sql *db, struct oc_error *
  */
 bool oc_cache_index_is_whole(const char *path);
 
+/* "ab/abcdef...": objects and records lie in 256 folders each. */
+struct oc_cache_name {
+  char folder[3];
+  char path[3 + OC_SHA256_TEXT];
+};
+void oc_cache_name_of(const uint8_t sha256[OC_SHA256_LEN], struct oc_cache_name *ret);
+
+/* Puts the name on the bytes: a hard link to the unnamed file, or a rename of the named
+ * one. What has the name already goes. */
+int oc_cache_give_name(int folder, const char *base, const struct oc_cache_output *o);
+/* Removes a file below objects/ or entries/; true when it is gone. */
+bool oc_cache_file_remove(struct oc_cache *c, int parent,
+                          const struct oc_cache_name *name);
+
+/* record_file.c: entries/xx/<key>. */
+bool oc_cache_record_write(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                           const void *p, size_t len);
+struct oc_buf;
+bool oc_cache_record_read(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
+                          struct oc_buf *out);
+bool oc_cache_record_unlink(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN]);
+
 /* object.c: files under objects/. */
 enum oc_cache_object_state {
   OC_OBJECT_GOOD,
@@ -182,6 +229,9 @@ enum oc_cache_object_state oc_cache_object_open(struct oc_cache *c,
 /* Gives the sealed output its name; fills ino and mtime. Replaces what has no row. */
 int oc_cache_object_link(struct oc_cache *c, struct oc_cache_job_member *m,
                          struct oc_error *err);
+/* A file of this name and size is there without a row: fills ino and mtime. Its bytes are
+ * not looked at. */
+bool oc_cache_object_found(struct oc_cache *c, struct oc_cache_job_member *m);
 /* True when it is gone. */
 bool oc_cache_object_unlink(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
 void oc_cache_object_quarantine(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
@@ -195,6 +245,13 @@ struct oc_cache_job *oc_cache_job_new(enum oc_cache_job_kind kind);
 void oc_cache_job_free(struct oc_cache_job *job);
 /* Takes the job over on success; false when the queue is full. */
 bool oc_cache_enqueue(struct oc_cache *c, struct oc_cache_job *job);
+/* Takes the job over and waits for its end, not on the writer thread. False: the cache is
+ * closing. */
+bool oc_cache_run_job(struct oc_cache *c, struct oc_cache_job *job,
+                      struct oc_cache_reply *reply);
+/* put.c: the job of oc_cache_put(), outputs taken over. NULL with err. */
+struct oc_cache_job *oc_cache_put_job_new(const struct oc_cache_put *put,
+                                          struct oc_error *err);
 void oc_cache_post(struct oc_cache *c, const struct oc_cache_event *event);
 void oc_cache_count(struct oc_cache *c, enum oc_cache_counter which, uint64_t n);
 /* A hit: remembers the touch, wakes the writer when a batch is full. */
@@ -212,9 +269,59 @@ void oc_cache_note_proven(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN
 void oc_cache_tell_writer(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
                           const uint8_t *object, bool digest);
 
-/* scrub.c: the thread that looks for damage. */
+/* scrub.c: the thread that looks for damage and runs errands. */
 int oc_cache_scrub_start(struct oc_cache *c, struct oc_error *err);
 void oc_cache_scrub_stop(struct oc_cache *c);
+
+/* Something long that is done beside the requests, one at a time. */
+enum oc_cache_errand_kind {
+  OC_ERRAND_VERIFY,
+  OC_ERRAND_REBUILD,
+  OC_ERRAND_EXPORT,
+  OC_ERRAND_IMPORT
+};
+struct oc_cache_errand {
+  enum oc_cache_errand_kind kind;
+  uint64_t ticket;
+  int fd;      /* EXPORT, IMPORT: owned */
+  int64_t uid; /* EXPORT: entries this one may see; IMPORT: whose they become */
+  bool has_key;
+  uint8_t key[OC_SHA256_LEN]; /* EXPORT: only this entry */
+};
+/* The cache is being closed: an errand ends early. */
+bool oc_cache_errand_stopped(struct oc_cache *c);
+/* rebuild.c, export.c, import.c: on the thread of errands, with its connection. */
+void oc_cache_run_rebuild(struct oc_cache *c, struct oc_cache_event *event);
+void oc_cache_run_export(struct oc_cache *c, struct oc_sql *reader,
+                         const struct oc_cache_errand *e, struct oc_cache_event *event);
+void oc_cache_run_import(struct oc_cache *c, struct oc_sql *reader,
+                         const struct oc_cache_errand *e, struct oc_cache_event *event);
+/* rebuild.c: on the writer thread. */
+void oc_cache_adopt_folder(struct oc_cache *c, struct oc_cache_job *job);
+void oc_cache_sweep_folder(struct oc_cache *c, struct oc_cache_job *job);
+
+/* hold.c */
+uint64_t oc_cache_reserved(struct oc_cache *c);
+void oc_cache_unreserve(struct oc_cache_output *o);
+bool oc_cache_is_held(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);
+bool oc_cache_any_hold(struct oc_cache *c);
+
+/* room.c: who may go, and until when. */
+struct oc_cache_room {
+  int64_t uid;           /* only entries of this user; negative: of all */
+  int64_t used_before_s; /* not used since then, 0: any (not with uid) */
+  const char *toolkit;   /* of this one, NULL: any (not with uid) */
+  bool spare_held;       /* pass over what is being delivered */
+  bool has_max;
+  uint64_t max_bytes; /* for `enough` */
+  bool (*enough)(struct oc_cache *c, const struct oc_cache_room *r,
+                 const int64_t totals[OC_N_TOTALS]);
+  int64_t at; /* clock of the last one looked at */
+  uint64_t gone, gone_bytes;
+};
+/* 0, or a code when it stopped early; `undo`: only counts. */
+int oc_cache_make_room(struct oc_cache *c, struct oc_cache_room *r, bool undo,
+                       struct oc_error *err);
 
 /* gc.c: eviction by rule, and pins. */
 void oc_cache_gc_run(struct oc_cache *c, struct oc_cache_job *job);
@@ -245,11 +352,18 @@ int oc_cache_settle(struct oc_cache *c, struct oc_cache_job *job,
 int oc_cache_add_rows(struct oc_cache *c, const struct oc_cache_job *job,
                       int64_t totals[OC_N_TOTALS], struct oc_error *err);
 
-/* publish.c, evict.c: what the thread does with the larger jobs. */
+/* publish.c, room.c, damage.c: what the thread does with the larger jobs. */
 void oc_cache_publish(struct oc_cache *c, struct oc_cache_job *job);
-/* Makes room: for the user's share, then for the limits of the cache. */
-void oc_cache_evict(struct oc_cache *c, uint32_t uid);
+int oc_cache_publish_rows(struct oc_cache *c, struct oc_cache_job *job,
+                          struct oc_error *err);
+/* Makes room: for the user's share (unless negative), then for the limits of the cache.
+ */
+void oc_cache_evict(struct oc_cache *c, int64_t uid);
 void oc_cache_drop(struct oc_cache *c, struct oc_cache_job *job);
+/* evict.c: an entry that names the object: 1 with id and key, 0 when none is left. */
+int oc_cache_next_user(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
+                       int64_t *ret_id, uint8_t ret_key[OC_SHA256_LEN],
+                       struct oc_error *err);
 /* Inside a transaction: removes an entry's rows; objects nobody names go to limbo. */
 int oc_cache_entry_delete(struct oc_cache *c, int64_t id, int64_t totals[OC_N_TOTALS],
                           struct oc_error *err);

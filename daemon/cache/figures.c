@@ -40,6 +40,7 @@ void oc_cache_stats(struct oc_cache *c, struct oc_cache_stats *ret)
     .memo_misses = c->memo_misses,
     .saved_ms = c->counters[OC_COUNT_SAVED_MS],
     .queued = c->n_jobs,
+    .proofs = c->proofs,
   };
   pthread_mutex_unlock(&c->mutex);
 }
@@ -103,8 +104,9 @@ static bool have(const struct oc_cache_candidate *items, size_t n, const uint8_t
 }
 
 /* Adds what one query gives, up to `max` in all. */
-static int gather(struct oc_cache *c, int which, const uint8_t *by, size_t max,
-                  struct oc_arena *arena, struct oc_cache_candidate *items, size_t *n)
+static int gather(struct oc_cache *c, int which, const uint8_t *by, int64_t uid,
+                  size_t max, struct oc_arena *arena, struct oc_cache_candidate *items,
+                  size_t *n)
 {
   auto_reset sqlite3_stmt *s = oc_sql_use(&c->reader, which);
   uint8_t key[OC_SHA256_LEN];
@@ -112,7 +114,8 @@ static int gather(struct oc_cache *c, int which, const uint8_t *by, size_t max,
 
   if (by)
     oc_sql_bind_digest(s, 1, by);
-  sqlite3_bind_int64(s, 2, (int64_t)max);
+  sqlite3_bind_int64(s, 2, uid);
+  sqlite3_bind_int64(s, 3, (int64_t)max);
   while (*n < max && (rc = sqlite3_step(s)) == SQLITE_ROW) {
     if (!oc_sql_digest(s, 0, key) || have(items, *n, key))
       continue;
@@ -130,7 +133,7 @@ static int gather(struct oc_cache *c, int which, const uint8_t *by, size_t max,
 }
 
 int oc_cache_candidates(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
-                        const uint8_t options[OC_SHA256_LEN], size_t max,
+                        const uint8_t options[OC_SHA256_LEN], int64_t uid, size_t max,
                         struct oc_arena *arena, struct oc_cache_candidate **ret,
                         size_t *ret_n)
 {
@@ -143,11 +146,11 @@ int oc_cache_candidates(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
   if (!items)
     return OC_E_NOMEM;
   /* Half the room for the same model, so that the same options are seen as well. */
-  int rc = gather(c, OC_R_NEAR_MODEL, model, max - max / 2, arena, items, &n);
+  int rc = gather(c, OC_R_NEAR_MODEL, model, uid, max - max / 2, arena, items, &n);
   if (rc == 0)
-    rc = gather(c, OC_R_NEAR_OPTIONS, options, max, arena, items, &n);
+    rc = gather(c, OC_R_NEAR_OPTIONS, options, uid, max, arena, items, &n);
   if (rc == 0)
-    rc = gather(c, OC_R_NEAR_ANY, NULL, max, arena, items, &n);
+    rc = gather(c, OC_R_NEAR_ANY, NULL, uid, max, arena, items, &n);
   if (rc < 0)
     return rc;
   *ret = items;

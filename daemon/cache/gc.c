@@ -1,14 +1,9 @@
-/* Eviction that somebody asked for, and pins.
- *
- * A dry run does the same in one transaction and takes it back, so its figures count
- * shared objects as the real run would. The real one goes in slices, as eviction does. */
+/* Eviction that somebody asked for, and pins. */
 #include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "cache/cache_internal.h"
-
-#define SLICE 32
 
 int oc_cache_unpin_expired(struct oc_cache *c, struct oc_error *err)
 {
@@ -18,82 +13,31 @@ int oc_cache_unpin_expired(struct oc_cache *c, struct oc_error *err)
   return oc_sql_run(s) == SQLITE_DONE ? 0 : oc_cache_sql_failed(c, &c->writer, err);
 }
 
-/* The next entry behind `*at` that fits the rules: 1 and its id, 0 none. */
-static int next_victim(struct oc_cache *c, const struct oc_cache_gc *g, int64_t *at,
-                       int64_t *ret_id, struct oc_error *err)
+static bool fits_rules(struct oc_cache *c, const struct oc_cache_room *r,
+                       const int64_t totals[OC_N_TOTALS])
 {
-  auto_reset sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_NEXT_VICTIM);
-
-  sqlite3_bind_int64(s, 1, *at);
-  sqlite3_bind_int64(s, 2, g->unused_s ? (int64_t)time(NULL) - (int64_t)g->unused_s : 0);
-  if (g->toolkit)
-    sqlite3_bind_text(s, 3, g->toolkit, -1, SQLITE_STATIC);
-  int rc = sqlite3_step(s);
-  if (rc == SQLITE_DONE)
-    return 0;
-  if (rc != SQLITE_ROW)
-    return oc_cache_sql_failed(c, &c->writer, err);
-  *ret_id = sqlite3_column_int64(s, 0);
-  *at = sqlite3_column_int64(s, 1);
-  return 1;
-}
-
-/* One transaction; 1: there may be more, 0: done. */
-static int slice(struct oc_cache *c, const struct oc_cache_gc *g, int64_t *at,
-                 struct oc_cache_event *event, struct oc_error *err)
-{
-  int64_t totals[OC_N_TOTALS], id = 0;
-  int n = 0, rc = oc_cache_begin(c, err);
-
-  if (rc < 0)
-    return rc;
-  oc_cache_totals(c, totals);
-  int64_t before = totals[OC_COUNT_BYTES];
-  rc = 1;
-  while (rc == 1 && (g->dry_run || n < SLICE)) {
-    if (g->has_max && totals[OC_COUNT_BYTES] <= (int64_t)g->max_bytes)
-      rc = 0;
-    else
-      rc = next_victim(c, g, at, &id, err);
-    if (rc != 1)
-      break;
-    int deleted = oc_cache_entry_delete(c, id, totals, err);
-    if (deleted < 0)
-      rc = deleted;
-    else
-      n++;
-  }
-  event->count += (uint64_t)n;
-  event->bytes += (uint64_t)(before - totals[OC_COUNT_BYTES]);
-  if (g->dry_run) {
-    oc_sql_run(oc_sql_use(&c->writer, OC_W_ROLLBACK));
-    return rc < 0 ? rc : 0;
-  }
-  int ended = oc_cache_end(c, rc < 0 ? rc : 0, totals, err);
-  return ended < 0 ? ended : rc;
+  (void)c;
+  return r->has_max && totals[OC_COUNT_BYTES] <= (int64_t)r->max_bytes;
 }
 
 void oc_cache_gc_run(struct oc_cache *c, struct oc_cache_job *job)
 {
   struct oc_cache_event event = { .kind = OC_CACHE_DONE, .ticket = job->ticket };
+  const struct oc_cache_gc *g = &job->gc;
   struct oc_error err = { 0 };
-  int64_t at = -1;
-  int rc = oc_cache_unpin_expired(c, &err);
+  struct oc_cache_room room = {
+    .uid = -1,
+    .used_before_s = g->unused_s ? (int64_t)time(NULL) - (int64_t)g->unused_s : 0,
+    .toolkit = g->toolkit,
+    .has_max = g->has_max,
+    .max_bytes = g->max_bytes,
+    .enough = fits_rules,
+  };
 
-  do {
-    if (rc == 0)
-      rc = slice(c, &job->gc, &at, &event, &err);
-    if (rc >= 0 && !job->gc.dry_run)
-      oc_cache_limbo_clear(c, NULL);
-    if (rc == 1)
-      rc = 0;
-    else
-      break;
-  } while (true);
-  if (rc < 0)
+  if (oc_cache_make_room(c, &room, g->dry_run, &err) < 0)
     memcpy(event.reason, err.msg, sizeof(event.reason) - 1);
-  if (event.count && !job->gc.dry_run)
-    oc_cache_count(c, OC_COUNT_EVICTED, event.count);
+  event.count = room.gone;
+  event.bytes = room.gone_bytes;
   oc_cache_post(c, &event);
 }
 

@@ -19,13 +19,7 @@
 /* Damaged files kept for whoever wants to know what happened to them. */
 #define QUARANTINE_KEEP 16
 
-/* "ab/abcdef...": objects lie in 256 folders. */
-struct object_name {
-  char folder[3];
-  char path[3 + OC_SHA256_TEXT];
-};
-
-static void name_of(const uint8_t sha256[OC_SHA256_LEN], struct object_name *ret)
+void oc_cache_name_of(const uint8_t sha256[OC_SHA256_LEN], struct oc_cache_name *ret)
 {
   char hex[OC_SHA256_TEXT];
 
@@ -48,10 +42,10 @@ enum oc_cache_object_state oc_cache_object_open(struct oc_cache *c,
                                                 int64_t mtime_ns, int *ret_fd,
                                                 bool *ret_proven)
 {
-  struct object_name name;
+  struct oc_cache_name name;
   struct stat st;
 
-  name_of(sha256, &name);
+  oc_cache_name_of(sha256, &name);
   auto_close int fd =
       openat(c->objects_fd, name.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0)
@@ -79,9 +73,7 @@ static int open_folder(struct oc_cache *c, const char *folder, struct oc_error *
   return fd;
 }
 
-/* Puts the name on the bytes: a hard link to the unnamed file, or a rename of the named
- * one. */
-static int give_name(int folder, const char *base, const struct oc_cache_output *o)
+int oc_cache_give_name(int folder, const char *base, const struct oc_cache_output *o)
 {
   char self[48];
 
@@ -99,10 +91,10 @@ static int give_name(int folder, const char *base, const struct oc_cache_output 
 int oc_cache_object_link(struct oc_cache *c, struct oc_cache_job_member *m,
                          struct oc_error *err)
 {
-  struct object_name name;
+  struct oc_cache_name name;
   struct stat st;
 
-  name_of(m->sha256, &name);
+  oc_cache_name_of(m->sha256, &name);
   if (fchmod(m->output.fd, 0444) < 0 || fdatasync(m->output.fd) < 0)
     return oc_error_errno(err, OC_E_IO, "cannot write an object to disk");
   if (fstat(m->output.fd, &st) < 0 || (uint64_t)st.st_size != m->size)
@@ -110,7 +102,7 @@ int oc_cache_object_link(struct oc_cache *c, struct oc_cache_job_member *m,
   auto_close int folder = open_folder(c, name.folder, err);
   if (folder < 0)
     return folder;
-  if (give_name(folder, name.path + 3, &m->output) < 0)
+  if (oc_cache_give_name(folder, name.path + 3, &m->output) < 0)
     return oc_error_errno(err, OC_E_IO, "cannot publish an object");
   free(m->output.path);
   m->output.path = NULL;
@@ -122,22 +114,44 @@ int oc_cache_object_link(struct oc_cache *c, struct oc_cache_job_member *m,
   /* Its digest was computed from a file that nobody could write any more. */
   if (fstat(m->output.fd, &st) == 0)
     oc_cache_note_proven(c, m->sha256, &st);
+  if (m->linked)
+    oc_cache_note_linked(c, m->sha256);
   return 0;
 }
 
-bool oc_cache_object_unlink(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
+bool oc_cache_file_remove(struct oc_cache *c, int parent,
+                          const struct oc_cache_name *name)
 {
-  struct object_name name;
-
-  name_of(sha256, &name);
-  if (unlinkat(c->objects_fd, name.path, 0) < 0)
+  if (unlinkat(parent, name->path, 0) < 0)
     return errno == ENOENT;
   if (!c->opt.full_durability)
     return true;
   /* Else the file might come back after its row in limbo has gone for good. */
   auto_close int folder =
-      openat(c->objects_fd, name.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+      openat(parent, name->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   return folder >= 0 && fsync(folder) == 0;
+}
+
+bool oc_cache_object_found(struct oc_cache *c, struct oc_cache_job_member *m)
+{
+  struct oc_cache_name name;
+  struct stat st;
+
+  oc_cache_name_of(m->sha256, &name);
+  if (fstatat(c->objects_fd, name.path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+      !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (uint64_t)st.st_size != m->size)
+    return false;
+  m->ino = st.st_ino;
+  m->mtime_ns = oc_cache_mtime_ns(&st);
+  return true;
+}
+
+bool oc_cache_object_unlink(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
+{
+  struct oc_cache_name name;
+
+  oc_cache_name_of(sha256, &name);
+  return oc_cache_file_remove(c, c->objects_fd, &name);
 }
 
 /* Names begin with the time, so the order of names is the order of arrival. */
@@ -164,11 +178,11 @@ static void prune_quarantine(struct oc_cache *c)
 
 void oc_cache_object_quarantine(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
 {
-  struct object_name name;
+  struct oc_cache_name name;
   char to[48 + OC_SHA256_TEXT];
   struct timespec now;
 
-  name_of(sha256, &name);
+  oc_cache_name_of(sha256, &name);
   clock_gettime(CLOCK_REALTIME, &now);
   snprintf(to, sizeof(to), "%012ld.%09ld-%s", (long)now.tv_sec, now.tv_nsec,
            name.path + 3);
@@ -180,11 +194,11 @@ void oc_cache_object_quarantine(struct oc_cache *c, const uint8_t sha256[OC_SHA2
 bool oc_cache_object_verify(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
                             struct stat *ret_st)
 {
-  struct object_name name;
+  struct oc_cache_name name;
   struct stat before;
   uint8_t now[OC_SHA256_LEN];
 
-  name_of(sha256, &name);
+  oc_cache_name_of(sha256, &name);
   auto_close int fd =
       openat(c->objects_fd, name.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 || fstat(fd, &before) < 0 || !S_ISREG(before.st_mode) ||

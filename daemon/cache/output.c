@@ -35,8 +35,7 @@ static int new_named(struct oc_cache *c, struct oc_cache_output *ret,
 int oc_cache_output_new(struct oc_cache *c, struct oc_cache_output *ret,
                         struct oc_error *err)
 {
-  ret->fd = -1;
-  ret->path = NULL;
+  *ret = (struct oc_cache_output){ .fd = -1 };
   if (!atomic_load(&c->no_tmpfile)) {
     int fd = openat(c->tmp_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0) {
@@ -58,6 +57,7 @@ void oc_cache_output_clear(struct oc_cache_output *o)
     unlink(o->path);
   free(o->path);
   o->path = NULL;
+  oc_cache_unreserve(o);
 }
 
 int oc_cache_output_seal(struct oc_cache_output *o, struct oc_error *err)

@@ -221,12 +221,14 @@ int oc_cache_place_open(struct oc_cache *c, struct oc_error *err)
   if (rc == 0)
     rc = open_folder(c, "objects", &c->objects_fd, err);
   if (rc == 0)
+    rc = open_folder(c, "entries", &c->entries_fd, err);
+  if (rc == 0)
     rc = open_folder(c, "tmp", &c->tmp_fd, err);
   if (rc == 0)
     rc = open_folder(c, "quarantine", &c->quarantine_fd, err);
   /* Folders that an earlier life made and did not live to sync. */
   if (rc == 0 && c->opt.full_durability &&
-      (fsync(c->objects_fd) < 0 || fsync(c->dir_fd) < 0))
+      (fsync(c->objects_fd) < 0 || fsync(c->entries_fd) < 0 || fsync(c->dir_fd) < 0))
     rc = oc_error_errno(err, OC_E_IO, "cannot sync the cache directory '%s'", c->dir);
   if (rc == 0 && c->opt.full_durability)
     rc = sync_parent(c->dir, err);
@@ -241,6 +243,7 @@ void oc_cache_place_close(struct oc_cache *c)
 {
   oc_close_fd(&c->quarantine_fd);
   oc_close_fd(&c->tmp_fd);
+  oc_close_fd(&c->entries_fd);
   oc_close_fd(&c->objects_fd);
   oc_close_fd(&c->dir_fd);
   oc_close_fd(&c->lock_fd); /* last: the next daemon may start now */

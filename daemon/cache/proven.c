@@ -2,8 +2,9 @@
  *
  * A table of fixed size: a slot holds a piece of the object's digest and the ctime its
  * file had then. Who falls out because another object has the same slot is digested once
- * more, no harm done. A file that is linked elsewhere moves its ctime with every link, so
- * for it only inode, size and mtime count, which the index checks. */
+ * more, no harm done. Every link made or removed moves a file's ctime, so for an object
+ * that is linked elsewhere, or was given out to be linked, only inode, size and mtime
+ * count, which the index checks. The next digest ends that when no link is left. */
 #include <string.h>
 
 #include "cache/cache_internal.h"
@@ -11,9 +12,10 @@
 #define SLOTS (1u << 17) /* 2 MiB, of which the kernel gives what is touched */
 
 struct slot {
-  uint64_t tag; /* 0: empty */
-  int64_t ctime_ns;
+  uint64_t tag;     /* 0: empty */
+  int64_t ctime_ns; /* LINKED: says nothing */
 };
+#define LINKED INT64_MIN
 
 struct oc_cache_proven {
   struct slot slots[SLOTS];
@@ -47,7 +49,8 @@ bool oc_cache_is_proven(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN],
 
   pthread_mutex_lock(&c->mutex);
   const struct slot *s = slot_of(c, sha256, &tag);
-  bool proven = s->tag == tag && (st->st_nlink > 1 || s->ctime_ns == ctime_ns(st));
+  bool proven = s->tag == tag && (st->st_nlink > 1 || s->ctime_ns == LINKED ||
+                                  s->ctime_ns == ctime_ns(st));
   pthread_mutex_unlock(&c->mutex);
   return proven;
 }
@@ -60,7 +63,18 @@ void oc_cache_note_proven(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN
   pthread_mutex_lock(&c->mutex);
   struct slot *s = slot_of(c, sha256, &tag);
   s->tag = tag;
-  s->ctime_ns = ctime_ns(st);
+  s->ctime_ns = st->st_nlink > 1 ? LINKED : ctime_ns(st);
+  pthread_mutex_unlock(&c->mutex);
+}
+
+void oc_cache_note_linked(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN])
+{
+  uint64_t tag;
+
+  pthread_mutex_lock(&c->mutex);
+  struct slot *s = slot_of(c, sha256, &tag);
+  if (s->tag == tag)
+    s->ctime_ns = LINKED;
   pthread_mutex_unlock(&c->mutex);
 }
 
@@ -90,6 +104,9 @@ int oc_cache_prove_member(struct oc_cache *c, struct oc_cache_member *m,
     return 1;
   if (fstat(m->fd, &before) < 0)
     return 0;
+  pthread_mutex_lock(&c->mutex);
+  c->proofs++;
+  pthread_mutex_unlock(&c->mutex);
   int rc = oc_sha256_fd(m->fd, cancel, now, NULL, NULL);
   if (rc == OC_E_CLOSED)
     return rc;

@@ -88,6 +88,7 @@ static int take_member(struct oc_cache_job *job, struct oc_cache_job_member *m,
   m->mode = from->mode & 07777;
   m->size = from->size;
   m->from = from->from;
+  m->linked = from->linked;
   memcpy(m->sha256, from->sha256, sizeof(m->sha256));
   switch (from->from) {
   case OC_CACHE_FROM_DATA:
@@ -101,13 +102,13 @@ static int take_member(struct oc_cache_job *job, struct oc_cache_job_member *m,
     if (from->size <= OC_INLINE_MEMBER && !oc_streq(from->kind, "artifact"))
       return pull_inline(job, m, from, err);
     m->output = *from->output;
-    from->output->fd = -1;
-    from->output->path = NULL;
+    *from->output = (struct oc_cache_output){ .fd = -1 };
     return 0;
   case OC_CACHE_FROM_COPY:
     m->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
     return m->fd >= 0 ? 0 : oc_error_errno(err, OC_E_IO, "cannot keep a file to store");
-  case OC_CACHE_FROM_OBJECT: return 0;
+  case OC_CACHE_FROM_OBJECT:
+  case OC_CACHE_FROM_FOUND: return 0;
   }
   return oc_error_set(err, OC_E_ARG, "a member comes from nowhere");
 }
@@ -141,6 +142,7 @@ static int fill(struct oc_cache_job *job, const struct oc_cache_put *put,
   memcpy(p->options, put->options, sizeof(p->options));
   memcpy(p->plan_key, put->plan_key, sizeof(p->plan_key));
   p->has_plan_key = put->has_plan_key;
+  p->created_s = put->created_s;
   for (size_t i = 0; i < put->n_members; i++) {
     p->members[i].fd = -1;
     p->members[i].output.fd = -1;
@@ -161,19 +163,42 @@ static void release_outputs(const struct oc_cache_put *put)
       oc_cache_output_clear(put->members[i].output);
 }
 
-int oc_cache_put(struct oc_cache *c, const struct oc_cache_put *put, uint64_t ticket,
-                 struct oc_error *err)
+static int new_job(const struct oc_cache_put *put, struct oc_cache_job **ret,
+                   struct oc_error *err)
 {
   struct oc_cache_job *job = NULL;
   int rc = check(put, err);
 
-  if (rc == 0 && atomic_load(&c->broken))
-    rc = oc_error_set(err, OC_E_STORE, "the index of the cache is damaged");
   if (rc == 0) {
     job = oc_cache_job_new(OC_JOB_PUT);
     rc = job ? fill(job, put, err)
              : oc_error_set(err, OC_E_NOMEM, "no memory to store a result");
   }
+  release_outputs(put);
+  if (rc < 0) {
+    oc_cache_job_free(job);
+    return rc;
+  }
+  *ret = job;
+  return 0;
+}
+
+struct oc_cache_job *oc_cache_put_job_new(const struct oc_cache_put *put,
+                                          struct oc_error *err)
+{
+  struct oc_cache_job *job = NULL;
+
+  return new_job(put, &job, err) == 0 ? job : NULL;
+}
+
+int oc_cache_put(struct oc_cache *c, const struct oc_cache_put *put, uint64_t ticket,
+                 struct oc_error *err)
+{
+  struct oc_cache_job *job = NULL;
+  int rc = new_job(put, &job, err);
+
+  if (rc == 0 && atomic_load(&c->broken))
+    rc = oc_error_set(err, OC_E_STORE, "the index of the cache is damaged");
   if (rc == 0) {
     job->put.ticket = ticket;
     if (oc_cache_enqueue(c, job))
@@ -184,6 +209,5 @@ int oc_cache_put(struct oc_cache *c, const struct oc_cache_put *put, uint64_t ti
   if (rc < 0)
     oc_cache_count(c, OC_COUNT_NOT_STORED, 1);
   oc_cache_job_free(job);
-  release_outputs(put);
   return rc;
 }

@@ -41,13 +41,13 @@ bool oc_cache_enqueue(struct oc_cache *c, struct oc_cache_job *job)
   bool room;
 
   pthread_mutex_lock(&c->mutex);
-  /* A flush is answered whatever waits. */
-  room = !c->stopping && (job->kind == OC_JOB_FLUSH || c->n_jobs < c->opt.queue_limit);
+  /* Who waits for the end is answered whatever else waits. */
+  room = !c->stopping && (job->reply || c->n_jobs < c->opt.queue_limit);
   if (room) {
     job->next = NULL;
     *c->jobs_end = job;
     c->jobs_end = &job->next;
-    c->n_jobs += job->kind != OC_JOB_FLUSH;
+    c->n_jobs += job->reply == NULL;
     pthread_cond_signal(&c->wake);
   }
   pthread_mutex_unlock(&c->mutex);
@@ -96,22 +96,29 @@ bool oc_cache_next_event(struct oc_cache *c, struct oc_cache_event *ret)
   return true;
 }
 
-void oc_cache_flush(struct oc_cache *c)
+bool oc_cache_run_job(struct oc_cache *c, struct oc_cache_job *job,
+                      struct oc_cache_reply *reply)
 {
-  bool done = false;
-  struct oc_cache_job *job = oc_cache_job_new(OC_JOB_FLUSH);
-
-  if (!job)
-    return;
-  job->done = &done;
+  *reply = (struct oc_cache_reply){ .done = false };
+  job->reply = reply;
   if (!oc_cache_enqueue(c, job)) {
     oc_cache_job_free(job);
-    return;
+    return false;
   }
   pthread_mutex_lock(&c->mutex);
-  while (!done)
+  while (!reply->done)
     pthread_cond_wait(&c->idle, &c->mutex);
   pthread_mutex_unlock(&c->mutex);
+  return true;
+}
+
+void oc_cache_flush(struct oc_cache *c)
+{
+  struct oc_cache_job *job = oc_cache_job_new(OC_JOB_FLUSH);
+  struct oc_cache_reply reply;
+
+  if (job)
+    oc_cache_run_job(c, job, &reply);
 }
 
 void oc_cache_count(struct oc_cache *c, enum oc_cache_counter which, uint64_t n)

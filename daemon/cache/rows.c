@@ -97,6 +97,8 @@ static int add_entry_row(struct oc_cache *c, const struct oc_cache_job *job, int
   sqlite3_bind_int64(s, 16, (int64_t)size);
   sqlite3_bind_int64(s, 17, (int64_t)time(NULL));
   sqlite3_bind_int64(s, 18, seq);
+  sqlite3_bind_int64(s, 19, (int64_t)job->put.created_s);
+  sqlite3_bind_int64(s, 20, (int64_t)job->put.record_len);
   if (oc_sql_run(s) != SQLITE_DONE)
     return oc_cache_sql_failed(c, &c->writer, err);
   *ret_id = sqlite3_last_insert_rowid(c->writer.db);
@@ -164,6 +166,9 @@ int oc_cache_add_rows(struct oc_cache *c, const struct oc_cache_job *job,
     rc = add_parts_row(c, id, &job->put, err);
   if (rc == 0)
     rc = add_plan_row(c, &job->put, err);
+  if (rc == 0)
+    rc = oc_cache_run_digest(c, OC_W_LIMBO_DELETE, job->key, err);
+  totals[OC_COUNT_BYTES] += (int64_t)job->put.record_len;
   totals[OC_COUNT_ENTRIES]++;
   return rc;
 }

@@ -1,7 +1,8 @@
 /* The thread that looks for damage nobody has noticed yet: it digests object after object
  * at a limited rate, beginning anywhere, once around per day. What is not right is told
- * to the writer, which looks for itself and puts it into quarantine. "Verify" is the same
- * round without the limit.
+ * to the writer, which looks for itself and puts it into quarantine. Between two objects
+ * it runs errands: "verify" is the same round without the limit; rebuilding, exporting
+ * and importing read as much.
  *
  * It has a read-only connection of its own and no other access to the index. */
 #include <errno.h>
@@ -25,8 +26,8 @@ struct oc_cache_scrub {
   pthread_t thread;
   pthread_mutex_t mutex;
   pthread_cond_t wake;
-  bool stopping, verify; /* under the mutex */
-  uint64_t ticket;
+  bool stopping, busy; /* under the mutex */
+  struct oc_cache_errand errand;
 };
 
 /* Sleeps; false when it is time to do something else. */
@@ -39,10 +40,10 @@ static bool pause_ns(struct oc_cache_scrub *s, uint64_t ns)
   until.tv_sec += (time_t)(ns / 1000000000u);
   until.tv_nsec = (long)(ns % 1000000000u);
   pthread_mutex_lock(&s->mutex);
-  while (!s->stopping && !s->verify)
+  while (!s->stopping && !s->busy)
     if (pthread_cond_timedwait(&s->wake, &s->mutex, &until) == ETIMEDOUT)
       break;
-  bool go_on = !s->stopping && !s->verify;
+  bool go_on = !s->stopping && !s->busy;
   pthread_mutex_unlock(&s->mutex);
   return go_on;
 }
@@ -88,22 +89,39 @@ static bool stopping(struct oc_cache_scrub *s)
   return stop;
 }
 
-static void verify_all(struct oc_cache_scrub *s)
+bool oc_cache_errand_stopped(struct oc_cache *c)
 {
-  struct oc_cache_event event = { .kind = OC_CACHE_DONE };
+  return stopping(c->scrub);
+}
+
+static void verify_all(struct oc_cache_scrub *s, struct oc_cache_event *event)
+{
   uint8_t at[OC_SHA256_LEN] = { 0 };
   uint64_t size = 0;
 
   while (!stopping(s) && next_object(s, at, &size)) {
-    event.count++;
-    event.bytes += size;
-    event.bad += !look_at(s, at);
+    event->count++;
+    event->bytes += size;
+    event->bad += !look_at(s, at);
   }
-  if (event.bad)
+  if (event->bad)
     oc_cache_flush(s->cache); /* what was found is out of the way when this is told */
+}
+
+static void run_errand(struct oc_cache_scrub *s)
+{
+  struct oc_cache_errand e = s->errand; /* nobody writes it while `busy` */
+  struct oc_cache_event event = { .kind = OC_CACHE_DONE, .ticket = e.ticket };
+
+  switch (e.kind) {
+  case OC_ERRAND_VERIFY: verify_all(s, &event); break;
+  case OC_ERRAND_REBUILD: oc_cache_run_rebuild(s->cache, &event); break;
+  case OC_ERRAND_EXPORT: oc_cache_run_export(s->cache, &s->reader, &e, &event); break;
+  case OC_ERRAND_IMPORT: oc_cache_run_import(s->cache, &s->reader, &e, &event); break;
+  }
+  oc_close_fd(&e.fd);
   pthread_mutex_lock(&s->mutex);
-  event.ticket = s->ticket;
-  s->verify = false;
+  s->busy = false;
   pthread_mutex_unlock(&s->mutex);
   oc_cache_post(s->cache, &event);
 }
@@ -164,7 +182,7 @@ static void *run(void *arg)
   bool quiet = pause_ns(s, delay * 1000000u);
   while (!stopping(s)) {
     if (!quiet)
-      verify_all(s);
+      run_errand(s);
     quiet = o->scrub_bytes_per_s && !atomic_load(&s->cache->broken)
                 ? scrub_one(s, &r)
                 : pause_ns(s, IDLE_NS);
@@ -234,21 +252,64 @@ void oc_cache_scrub_stop(struct oc_cache *c)
   pthread_cond_signal(&s->wake);
   pthread_mutex_unlock(&s->mutex);
   pthread_join(s->thread, NULL);
+  if (s->busy) /* an errand that never began */
+    oc_close_fd(&s->errand.fd);
   scrub_free(s);
   c->scrub = NULL;
 }
 
-bool oc_cache_verify(struct oc_cache *c, uint64_t ticket)
+/* ---------------------------------------------------------------- errands */
+
+static bool start(struct oc_cache *c, struct oc_cache_errand *e)
 {
   struct oc_cache_scrub *s = c->scrub;
 
   pthread_mutex_lock(&s->mutex);
-  bool free_to_go = !s->verify && !s->stopping;
+  bool free_to_go = !s->busy && !s->stopping;
   if (free_to_go) {
-    s->verify = true;
-    s->ticket = ticket;
+    s->busy = true;
+    s->errand = *e;
     pthread_cond_signal(&s->wake);
   }
   pthread_mutex_unlock(&s->mutex);
+  if (!free_to_go)
+    oc_close_fd(&e->fd);
   return free_to_go;
+}
+
+bool oc_cache_verify(struct oc_cache *c, uint64_t ticket)
+{
+  struct oc_cache_errand e = { .kind = OC_ERRAND_VERIFY, .ticket = ticket, .fd = -1 };
+
+  return start(c, &e);
+}
+
+bool oc_cache_rebuild(struct oc_cache *c, uint64_t ticket)
+{
+  struct oc_cache_errand e = { .kind = OC_ERRAND_REBUILD, .ticket = ticket, .fd = -1 };
+
+  return start(c, &e);
+}
+
+bool oc_cache_export(struct oc_cache *c, int fd, int64_t uid, const uint8_t *key,
+                     uint64_t ticket)
+{
+  struct oc_cache_errand e = { .kind = OC_ERRAND_EXPORT,
+                               .ticket = ticket,
+                               .fd = fd,
+                               .uid = uid,
+                               .has_key = key != NULL };
+
+  if (key)
+    memcpy(e.key, key, sizeof(e.key));
+  return start(c, &e);
+}
+
+bool oc_cache_import(struct oc_cache *c, int fd, uint32_t uid, uint64_t ticket)
+{
+  struct oc_cache_errand e = {
+    .kind = OC_ERRAND_IMPORT, .ticket = ticket, .fd = fd, .uid = uid
+  };
+
+  return start(c, &e);
 }

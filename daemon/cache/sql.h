@@ -20,8 +20,9 @@
   X(ROLLBACK, "ROLLBACK")                                                                \
   X(LIMBO_ADD, "INSERT OR IGNORE INTO limbo(sha256) VALUES(?1)")                         \
   X(LIMBO_DELETE, "DELETE FROM limbo WHERE sha256 = ?1")                                 \
-  X(LIMBO_NEXT, "SELECT l.sha256, o.sha256 IS NOT NULL FROM limbo l"                     \
-                " LEFT JOIN object o ON o.sha256 = l.sha256 WHERE l.sha256 > ?1"         \
+  X(LIMBO_NEXT, "SELECT l.sha256, o.sha256 IS NOT NULL, e.id IS NOT NULL FROM limbo l"   \
+                " LEFT JOIN object o ON o.sha256 = l.sha256"                             \
+                " LEFT JOIN entry e ON e.key = l.sha256 WHERE l.sha256 > ?1"             \
                 " ORDER BY l.sha256 LIMIT 1")                                            \
   X(OBJECT_GET, "SELECT size, ino, mtime_ns FROM object WHERE sha256 = ?1")              \
   X(OBJECT_ADD, "INSERT INTO object(sha256, size, ino, mtime_ns) VALUES(?1, ?2, ?3, ?4)" \
@@ -35,8 +36,9 @@
     "backend, mode,"                                                                     \
     " table_id, toolkit, uid, device_ready, compile_ms, peak_rss_bytes, tool_exit, "     \
     "size,"                                                                              \
-    " created_s, used_s, used_seq) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11," \
-    " ?12, ?13, ?14, ?15, ?16, ?17, ?17, ?18)")                                          \
+    " used_s, used_seq, created_s, record) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"   \
+    " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)")                           \
+  X(ENTRY_RECORD, "SELECT key, record FROM entry WHERE id = ?1")                         \
   X(ENTRY_DELETE, "DELETE FROM entry WHERE id = ?1")                                     \
   X(PARTS_ADD, "INSERT INTO entry_parts(entry, parts) VALUES(?1, ?2)")                   \
   X(PARTS_DELETE, "DELETE FROM entry_parts WHERE entry = ?1")                            \
@@ -50,13 +52,12 @@
   X(PLAN_ADD, "INSERT OR REPLACE INTO plan(plan_key, sha256, name, kind, mode)"          \
               " VALUES(?1, ?2, ?3, ?4, ?5)")                                             \
   X(PLAN_DELETE, "DELETE FROM plan WHERE sha256 = ?1")                                   \
-  X(OLDEST, "SELECT id FROM entry WHERE pinned_s = 0 ORDER BY used_seq LIMIT 1")         \
-  X(OLDEST_OF, "SELECT id FROM entry WHERE pinned_s = 0 AND uid = ?1"                    \
-               " ORDER BY used_seq LIMIT 1")                                             \
   X(SHARE, "SELECT bytes FROM share WHERE uid = ?1")                                     \
   X(NEXT_VICTIM, "SELECT id, used_seq FROM entry WHERE pinned_s = 0 AND used_seq > ?1"   \
                  " AND (?2 = 0 OR used_s < ?2) AND (?3 IS NULL OR toolkit = ?3)"         \
-                 " ORDER BY used_seq LIMIT 1")                                           \
+                 " ORDER BY used_seq")                                                   \
+  X(NEXT_VICTIM_OF, "SELECT id, used_seq FROM entry WHERE pinned_s = 0 AND uid = ?2"     \
+                    " AND used_seq > ?1 ORDER BY used_seq")                              \
   X(PIN, "UPDATE entry SET pinned_s = ?2 WHERE key = ?1")                                \
   X(UNPIN_EXPIRED, "UPDATE entry SET pinned_s = 0"                                       \
                    " WHERE pinned_s > 0 AND pinned_s <= ?1")                             \
@@ -80,6 +81,10 @@
   "e.model, e.soc, e.backend, e.mode, e.table_id, e.toolkit, e.uid, e.device_ready,"     \
   " e.compile_ms, e.peak_rss_bytes, e.tool_exit, e.size, e.created_s, e.used_s, e.hits"
 
+/* Somebody of uid ?2 asked for the entry; negative: everybody sees it. */
+#define OC_MAY_SEE                                                                       \
+  "(?2 < 0 OR EXISTS (SELECT 1 FROM asked a WHERE a.entry = e.id AND a.uid = ?2))"
+
 #define OC_READER_STATEMENTS(X)                                                          \
   X(READ, "BEGIN")                                                                       \
   X(READ_END, "COMMIT")                                                                  \
@@ -95,16 +100,14 @@
     " FROM plan p JOIN object o ON o.sha256 = p.sha256 WHERE p.plan_key = ?1")           \
   X(NEAR_MODEL,                                                                          \
     "SELECT e.key, p.parts FROM entry e JOIN entry_parts p ON p.entry = e.id"            \
-    " WHERE e.model_sha256 = ?1 ORDER BY e.id DESC LIMIT ?2")                            \
+    " WHERE e.model_sha256 = ?1 AND " OC_MAY_SEE " ORDER BY e.id DESC LIMIT ?3")         \
   X(NEAR_OPTIONS,                                                                        \
     "SELECT e.key, p.parts FROM entry e JOIN entry_parts p ON p.entry = e.id"            \
-    " WHERE e.options_sha256 = ?1 ORDER BY e.id DESC LIMIT ?2")                          \
+    " WHERE e.options_sha256 = ?1 AND " OC_MAY_SEE " ORDER BY e.id DESC LIMIT ?3")       \
   X(NEAR_ANY, "SELECT e.key, p.parts FROM entry e JOIN entry_parts p ON p.entry = e.id"  \
-              " ORDER BY e.used_seq DESC LIMIT ?2")                                      \
-  X(LIST,                                                                                \
-    "SELECT " OC_ENTRY_FACTS ", e.key, e.pinned_s FROM entry e WHERE ?2 < 0 OR EXISTS"   \
-    " (SELECT 1 FROM asked a WHERE a.entry = e.id AND a.uid = ?2)"                       \
-    " ORDER BY e.used_seq DESC LIMIT ?1")                                                \
+              " WHERE ?1 IS NULL AND " OC_MAY_SEE " ORDER BY e.used_seq DESC LIMIT ?3")  \
+  X(LIST, "SELECT " OC_ENTRY_FACTS ", e.key, e.pinned_s FROM entry e WHERE " OC_MAY_SEE  \
+          " ORDER BY e.used_seq DESC LIMIT ?1")                                          \
   X(ASKED, "SELECT 1 FROM asked a JOIN entry e ON e.id = a.entry"                        \
            " WHERE e.key = ?1 AND a.uid = ?2")                                           \
   X(PREFIX, "SELECT key FROM entry WHERE key >= ?1 AND key <= ?2 LIMIT 2")               \
@@ -115,7 +118,12 @@
                " WHERE m.sha256 = ?1 AND (m.data IS NULL OR m.kind = 'artifact')"        \
                " ORDER BY e.used_seq DESC LIMIT ?2")                                     \
   X(SINCE, "SELECT name, sum(value) FROM figure WHERE hour >= ?1 GROUP BY name")         \
+  X(PLAN_OF, "SELECT plan_key FROM plan WHERE sha256 = ?1 LIMIT 1")                      \
+  X(NEXT_KEY, "SELECT e.key FROM entry e WHERE e.key > ?1 AND " OC_MAY_SEE               \
+              " ORDER BY e.key LIMIT 1")                                                 \
+  X(HAS_ENTRY, "SELECT 1 FROM entry WHERE key = ?1")                                     \
   X(HAS_OBJECT, "SELECT 1 FROM object WHERE sha256 = ?1")                                \
+  X(OBJECT_STAT, "SELECT ino, mtime_ns FROM object WHERE sha256 = ?1")                   \
   X(NEXT_OBJECT, "SELECT sha256, size, ino, mtime_ns FROM object WHERE sha256 > ?1"      \
                  " ORDER BY sha256 LIMIT 1")                                             \
   X(INPUTS_GET, "SELECT names FROM inputs WHERE model_sha256 = ?1")                      \

@@ -208,10 +208,10 @@ static void write_touches(struct oc_cache *c, bool *open)
 
 /* ---------------------------------------------------------------- the loop */
 
-static void finish_flush(struct oc_cache *c, struct oc_cache_job *job)
+static void answer(struct oc_cache *c, struct oc_cache_job *job)
 {
   pthread_mutex_lock(&c->mutex);
-  *job->done = true;
+  job->reply->done = true;
   pthread_cond_broadcast(&c->idle);
   pthread_mutex_unlock(&c->mutex);
 }
@@ -233,6 +233,9 @@ static void do_job(struct oc_cache *c, struct oc_cache_job *job, bool *open)
   case OC_JOB_DROP:
   case OC_JOB_PIN:
   case OC_JOB_GC:
+  case OC_JOB_ADOPT:
+  case OC_JOB_SWEEP:
+  case OC_JOB_ROOM:
   case OC_JOB_FLUSH: break;
   }
   write_touches(c, open); /* eviction must see the latest uses */
@@ -245,8 +248,14 @@ static void do_job(struct oc_cache *c, struct oc_cache_job *job, bool *open)
     oc_cache_pin_run(c, job);
   else if (job->kind == OC_JOB_GC)
     oc_cache_gc_run(c, job);
-  else
-    finish_flush(c, job);
+  else if (job->kind == OC_JOB_ROOM)
+    oc_cache_evict(c, -1);
+  else if (job->kind == OC_JOB_ADOPT)
+    oc_cache_adopt_folder(c, job);
+  else if (job->kind == OC_JOB_SWEEP)
+    oc_cache_sweep_folder(c, job);
+  if (job->reply)
+    answer(c, job);
 }
 
 /* Sleeps until there is work: a job, the end, or touches that are a second old. True to
@@ -290,7 +299,7 @@ static void drain(struct oc_cache *c)
   bool open = false;
 
   for (struct oc_cache_job *job = take_job(c); job; job = take_job(c)) {
-    bool counted = job->kind != OC_JOB_FLUSH;
+    bool counted = job->reply == NULL;
     do_job(c, job, &open);
     oc_cache_job_free(job);
     pthread_mutex_lock(&c->mutex);

@@ -251,6 +251,7 @@ void answer_job(struct order *o, struct request *r, enum oc_answer how)
   struct reply p;
 
   count_answer(s, o, how);
+  o->linked |= r->link;
   /* The compiler had spoken before it came, or on another machine. */
   if (how == OC_ANSWER_HIT || (how <= OC_ANSWER_JOINED && is_remote(o) && !o->spoke))
     answer_captured(o, r);

@@ -1,32 +1,20 @@
-/* The cache's verbs: show, get, pin, collect, verify, whence. What the cache's own
- * threads must do is answered when they report; until then a ticket remembers who asked.
- *
- * On a shared daemon everybody sees the entries that were asked for under the own uid;
- * what changes the cache is for its owner and the admin group. */
+/* The cache's verbs about entries: show, get, whence. On a shared daemon everybody sees
+ * the entries that were asked for under the own uid; what changes the cache is in
+ * errands.c. */
 #include "server/server_internal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/str.h"
 #include "key/key.h"
 
 #define MOST_SHOWN 64
-/* Tickets of questions; those of results are job numbers, which are smaller. */
-#define TICKETS ((uint64_t)1 << 63)
 
-struct asked {
-  struct asked *next;
-  uint64_t ticket, session, id;
-  Omcc__V1__CacheRequest__What what;
-};
-
-static void answer(struct session *c, uint64_t id, Omcc__V1__CacheAnswer *a,
-                   const int *fds, size_t n_fds)
+void care_send(struct session *c, uint64_t id, Omcc__V1__CacheAnswer *a, const int *fds,
+               size_t n_fds)
 {
   Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
 
@@ -36,13 +24,13 @@ static void answer(struct session *c, uint64_t id, Omcc__V1__CacheAnswer *a,
   session_send(c, &m, fds, n_fds);
 }
 
-static void refuse(struct session *c, uint64_t id, unsigned status, const char *text)
+void care_refuse(struct session *c, uint64_t id, unsigned status, const char *text)
 {
   Omcc__V1__CacheAnswer a = OMCC__V1__CACHE_ANSWER__INIT;
 
   a.status = status;
   a.message = (char *)text;
-  answer(c, id, &a, NULL, 0);
+  care_send(c, id, &a, NULL, 0);
 }
 
 int64_t session_scope(const struct session *c)
@@ -52,16 +40,16 @@ int64_t session_scope(const struct session *c)
 
 /* ---------------------------------------------------------------- entries */
 
-static bool find(struct session *c, uint64_t id, const char *hex,
-                 uint8_t ret[OC_SHA256_LEN])
+bool care_find(struct session *c, uint64_t id, const char *hex,
+               uint8_t ret[OC_SHA256_LEN])
 {
   int n = oc_cache_find_key(c->srv->cache, hex, ret);
 
   if (n == 1 && oc_cache_may_see(c->srv->cache, ret, session_scope(c)))
     return true;
-  refuse(c, id, n == 2 ? OC_STATUS_REQUEST : OC_STATUS_DIFFERS,
-         n == 2 ? "several entries begin like this, give more digits"
-                : "there is no such entry");
+  care_refuse(c, id, n == 2 ? OC_STATUS_REQUEST : OC_STATUS_DIFFERS,
+              n == 2 ? "several entries begin like this, give more digits"
+                     : "there is no such entry");
   return false;
 }
 
@@ -162,10 +150,10 @@ static void show(struct session *c, uint64_t id, const char *hex)
   struct oc_cache_hit hit;
   struct oc_arena arena;
 
-  if (!find(c, id, hex, key))
+  if (!care_find(c, id, hex, key))
     return;
   if (!oc_cache_show(c->srv->cache, key, &hit)) {
-    refuse(c, id, OC_STATUS_STORE, "the entry is damaged and has been dropped");
+    care_refuse(c, id, OC_STATUS_STORE, "the entry is damaged and has been dropped");
     return;
   }
   oc_arena_init(&arena, 32u << 20);
@@ -174,7 +162,7 @@ static void show(struct session *c, uint64_t id, const char *hex)
   a.n_entries = 1;
   add_members(&hit, 0, &arena, &a, NULL);
   add_parts(c, key, &arena, &a);
-  answer(c, id, &a, NULL, 0);
+  care_send(c, id, &a, NULL, 0);
   oc_cache_hit_clear(&hit);
   oc_arena_clear(&arena);
 }
@@ -208,7 +196,7 @@ static void deliver(struct session *c, struct get *g)
   a.entries = entries;
   a.n_entries = 1;
   size_t n = add_members(&g->hit, g->skip, &arena, &a, fds);
-  answer(c, g->id, &a, fds, n);
+  care_send(c, g->id, &a, fds, n);
   oc_arena_clear(&arena);
 }
 
@@ -220,7 +208,7 @@ static void get_done(struct task *t)
   if (c && t->code == 1)
     deliver(c, g);
   else if (c)
-    refuse(c, g->id, OC_STATUS_STORE, "the entry is damaged and has been dropped");
+    care_refuse(c, g->id, OC_STATUS_STORE, "the entry is damaged and has been dropped");
   oc_cache_hit_clear(&g->hit);
   /* The order only carried the task; it goes with it. */
   t->order->forgotten = true;
@@ -232,7 +220,7 @@ static void get(struct session *c, uint64_t id, const char *hex, uint32_t skip)
   struct get *g = calloc(1, sizeof(*g));
   struct order *o = order_new(c->srv, c->uid);
 
-  if (g && o && find(c, id, hex, g->key)) {
+  if (g && o && care_find(c, id, hex, g->key)) {
     g->session = c->id;
     g->id = id;
     g->skip = skip;
@@ -242,10 +230,10 @@ static void get(struct session *c, uint64_t id, const char *hex, uint32_t skip)
       digester_add(c->srv, &g->task);
       return;
     }
-    refuse(c, id, OC_STATUS_STORE, "the entry is damaged and has been dropped");
+    care_refuse(c, id, OC_STATUS_STORE, "the entry is damaged and has been dropped");
   }
   if (!g || !o)
-    refuse(c, id, OC_STATUS_DAEMON, "the daemon is short of memory");
+    care_refuse(c, id, OC_STATUS_DAEMON, "the daemon is short of memory");
   free(g);
   if (o) {
     o->forgotten = true;
@@ -300,7 +288,7 @@ static void tell_entries(struct session *c, uint64_t id, const uint8_t *sha256)
     a.status = OC_STATUS_DIFFERS;
     a.message = (char *)"this file is not in the cache";
   }
-  answer(c, id, &a, NULL, 0);
+  care_send(c, id, &a, NULL, 0);
   for (size_t i = 0; i < a.n_entries; i++)
     oc_cache_hit_clear(&hits[i]);
 }
@@ -313,7 +301,7 @@ static void whence_done(struct task *t)
   if (c && !t->code)
     tell_entries(c, w->id, w->sha256);
   else if (c)
-    refuse(c, w->id, OC_STATUS_ENVIRONMENT, t->err.msg);
+    care_refuse(c, w->id, OC_STATUS_ENVIRONMENT, t->err.msg);
   close(w->fd);
   t->order->forgotten = true;
   free(w);
@@ -334,7 +322,7 @@ static void whence(struct session *c, uint64_t id, int fd)
     digester_add(c->srv, &w->task);
     return;
   }
-  refuse(c, id, OC_STATUS_REQUEST, "the file is no regular file");
+  care_refuse(c, id, OC_STATUS_REQUEST, "the file is no regular file");
   if (fd >= 0)
     close(fd);
   free(w);
@@ -342,135 +330,6 @@ static void whence(struct session *c, uint64_t id, int fd)
     o->forgotten = true;
     order_maybe_free(o);
   }
-}
-
-/* ---------------------------------------------------------------- what takes a while */
-
-static struct asked *remember(struct session *c, uint64_t id,
-                              Omcc__V1__CacheRequest__What what)
-{
-  struct asked *q = calloc(1, sizeof(*q));
-
-  if (!q)
-    return NULL;
-  *q = (struct asked){ .next = c->srv->asked,
-                       .ticket = TICKETS | ++c->srv->n_asked,
-                       .session = c->id,
-                       .id = id,
-                       .what = what };
-  c->srv->asked = q;
-  return q;
-}
-
-static void forget(struct oc_server *s, struct asked *q)
-{
-  struct asked **at = &s->asked;
-
-  while (*at != q)
-    at = &(*at)->next;
-  *at = q->next;
-  free(q);
-}
-
-static bool start(struct session *c, const Omcc__V1__CacheRequest *m, struct asked *q,
-                  const uint8_t *key)
-{
-  struct oc_cache *cache = c->srv->cache;
-  struct oc_cache_gc rules = { .has_max = m->has_max,
-                               .dry_run = m->dry_run,
-                               .max_bytes = m->max_bytes,
-                               .unused_s = m->older_than_s,
-                               .toolkit = *m->toolkit ? m->toolkit : NULL };
-
-  switch (m->what) {
-  case OMCC__V1__CACHE_REQUEST__WHAT__PIN:
-    return oc_cache_pin(cache, key,
-                        m->pin_s ? (int64_t)time(NULL) + (int64_t)m->pin_s
-                                 : OC_CACHE_FOR_GOOD,
-                        q->ticket);
-  case OMCC__V1__CACHE_REQUEST__WHAT__UNPIN:
-    return oc_cache_pin(cache, key, 0, q->ticket);
-  case OMCC__V1__CACHE_REQUEST__WHAT__VERIFY: return oc_cache_verify(cache, q->ticket);
-  case OMCC__V1__CACHE_REQUEST__WHAT__CLEAR:
-    rules = (struct oc_cache_gc){ .has_max = false, .dry_run = m->dry_run };
-    return oc_cache_gc(cache, &rules, q->ticket);
-  default: return oc_cache_gc(cache, &rules, q->ticket);
-  }
-}
-
-static void begin(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m)
-{
-  uint8_t key[OC_SHA256_LEN] = { 0 };
-  bool entry = m->what == OMCC__V1__CACHE_REQUEST__WHAT__PIN ||
-               m->what == OMCC__V1__CACHE_REQUEST__WHAT__UNPIN;
-  struct asked *q;
-
-  if (entry && !find(c, id, m->key, key))
-    return;
-  if (!entry && !c->admin) {
-    refuse(c, id, OC_STATUS_DAEMON,
-           "only the daemon's own user and its admin group may "
-           "do this to a shared cache");
-    return;
-  }
-  if (m->what == OMCC__V1__CACHE_REQUEST__WHAT__GC && !m->has_max && !m->older_than_s &&
-      !*m->toolkit) {
-    refuse(c, id, OC_STATUS_REQUEST,
-           "say what may go: --max_size, --older_than or --toolkit");
-    return;
-  }
-  q = remember(c, id, m->what);
-  if (q && start(c, m, q, key))
-    return;
-  if (q)
-    forget(c->srv, q);
-  refuse(c, id, OC_STATUS_DAEMON,
-         m->what == OMCC__V1__CACHE_REQUEST__WHAT__VERIFY
-             ? "the objects are being verified already"
-             : "the cache is too busy, try again later");
-}
-
-static void fill_counter(Omcc__V1__Counter *m, const char *name, uint64_t value)
-{
-  omcc__v1__counter__init(m);
-  m->name = (char *)name;
-  m->value = value;
-}
-
-bool care_done(struct oc_server *s, const struct oc_cache_event *e)
-{
-  struct asked *q = s->asked;
-  Omcc__V1__CacheAnswer a = OMCC__V1__CACHE_ANSWER__INIT;
-  Omcc__V1__Counter counter[3], *counters[3] = { &counter[0], &counter[1], &counter[2] };
-  struct session *c;
-
-  while (q && q->ticket != e->ticket)
-    q = q->next;
-  if (!q)
-    return false;
-  c = server_session(s, q->session);
-  bool verify = q->what == OMCC__V1__CACHE_REQUEST__WHAT__VERIFY;
-  fill_counter(&counter[0], verify ? "objects" : "entries", e->count);
-  fill_counter(&counter[1], "bytes", e->bytes);
-  fill_counter(&counter[2], "damaged", e->bad);
-  a.counters = counters;
-  a.n_counters = verify ? 3 : 2;
-  if (*e->reason || e->bad) {
-    a.status = OC_STATUS_STORE;
-    a.message =
-        (char *)(*e->reason ? e->reason
-                            : "damaged objects were found and put into quarantine");
-  }
-  if (c)
-    answer(c, q->id, &a, NULL, 0);
-  forget(s, q);
-  return true;
-}
-
-void care_forget_all(struct oc_server *s)
-{
-  while (s->asked)
-    forget(s, s->asked);
 }
 
 void care_answer(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m,
@@ -486,11 +345,6 @@ void care_answer(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m
   case OMCC__V1__CACHE_REQUEST__WHAT__WHENCE:
     whence(c, id, oc_frame_take_fd(f, m->fd));
     return;
-  case OMCC__V1__CACHE_REQUEST__WHAT__PIN:
-  case OMCC__V1__CACHE_REQUEST__WHAT__UNPIN:
-  case OMCC__V1__CACHE_REQUEST__WHAT__VERIFY:
-  case OMCC__V1__CACHE_REQUEST__WHAT__GC:
-  case OMCC__V1__CACHE_REQUEST__WHAT__CLEAR: begin(c, id, m); return;
-  default: refuse(c, id, OC_STATUS_DAEMON, "this daemon does not know the question");
+  default: errand_answer(c, id, m, f);
   }
 }

@@ -76,6 +76,8 @@ void order_drop_members(struct order *o)
   for (size_t i = 0; i < o->n_members; i++) {
     if (o->members[i].fd >= 0)
       close(o->members[i].fd);
+    if (o->members[i].held)
+      oc_cache_release(o->srv->cache, o->members[i].sha256);
     oc_cache_output_clear(&o->members[i].output);
   }
   o->n_members = 0;

@@ -387,6 +387,7 @@ bool publish_object_known(struct order *o, const uint8_t *plan_key)
   memcpy(m->sha256, found.sha256, sizeof(m->sha256));
   m->fd = found.fd;
   m->object = true;
+  m->held = oc_cache_hold(o->srv->cache, m->sha256); /* a row will name it */
   return !found.unproven || want_proof(o, &found);
 }
 

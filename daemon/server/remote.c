@@ -32,7 +32,7 @@ static int new_file(void *ctx, struct oc_remote_file *ret)
 
 static void drop_file(void *ctx, struct oc_remote_file *f)
 {
-  struct oc_cache_output out = { f->fd, f->path };
+  struct oc_cache_output out = { .fd = f->fd, .path = f->path };
 
   (void)ctx;
   oc_cache_output_clear(&out);
@@ -54,7 +54,7 @@ static int adopt_member(struct order *o, struct oc_remote_member *from)
     m->data = oc_arena_memdup(&o->arena, from->data, (size_t)from->size);
     return m->data ? 0 : OC_E_NOMEM;
   }
-  m->output = (struct oc_cache_output){ from->file.fd, from->file.path };
+  m->output = (struct oc_cache_output){ .fd = from->file.fd, .path = from->file.path };
   from->file = (struct oc_remote_file){ .fd = -1 };
   if (oc_cache_output_seal(&m->output, NULL))
     return OC_E_IO;

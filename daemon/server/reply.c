@@ -193,6 +193,10 @@ void reply_send(struct oc_server *s, struct reply *p, struct request *r)
   struct session *c = server_session(s, r->session);
   uint64_t id = r->id;
 
+  p->f.link = s->o.deliver_link;
+  for (size_t i = 0; c && i < p->n_members; i++)
+    if (p->fds[i] >= 0)
+      session_delivers(c, p->members[i].sha256.data, r->link);
   log_answer(s, p);
   oc_counter_add(&s->count, OC_COUNT_BYTES_DELIVERED, p->bytes);
   if (c && send_all(c, p, id)) {

@@ -59,6 +59,7 @@ static int open_cache(struct oc_server *s, struct oc_error *err)
                                     oc_streq(s->o.cache_durability, "full"),
                                 .allow_network_fs = s->o.cache_on_network,
                                 .memo_on_network = s->o.cache_memo_on_network,
+                                .key_fits = errand_key_fits,
                                 .max_entries = s->o.cache_entries,
                                 .max_user_bytes = s->o.cache_user_bytes,
                                 .min_free_bytes = s->o.cache_free_bytes,

@@ -31,6 +31,7 @@ struct oc_server_options {
   uint64_t cache_free_bytes;    /* kept free on the file system */
   uint64_t cache_scrub_bytes_per_s;
   bool cache_memo_on_network;
+  bool deliver_link; /* by hard link where possible, without being asked */
   int64_t admin_gid; /* group that may see and change everything, negative: none */
 
   const char *worker_path;

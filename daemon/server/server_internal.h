@@ -40,6 +40,8 @@
 #define OC_SESSION_WRITE_CAP (4u << 20)
 /* Requests of one connection at a time. */
 #define OC_SESSION_REQUESTS 256
+/* Objects that one connection keeps from eviction. */
+#define OC_SESSION_HOLDS 64
 /* Documented exit statuses. */
 enum oc_status {
   OC_STATUS_OK = 0,
@@ -67,6 +69,9 @@ struct session {
   bool doomed; /* does not read: closed by server_settle() */
   struct request *requests;
   size_t n_requests;
+  /* Objects delivered last, kept from eviction: the client may still be placing them. */
+  uint8_t held[OC_SESSION_HOLDS][OC_SHA256_LEN];
+  size_t n_delivered;
 };
 
 enum want { WANT_COMPILE, WANT_EXPLAIN, WANT_LOOKUP };
@@ -85,6 +90,7 @@ struct request {
   Omcc__V1__Difference **differences; /* from the stored entry `nearest` */
   size_t n_differences;
   bool has_nearest, relabel;
+  bool link; /* the artifact will be hard-linked elsewhere */
   uint8_t nearest[OC_SHA256_LEN];
 };
 
@@ -112,6 +118,7 @@ struct member {
   int fd;                        /* read-only, for deliveries; -1 when inline */
   const void *data;              /* inline */
   bool object;                   /* in the store already */
+  bool held;                     /* from eviction, until this order ends */
 };
 
 /* A file of a run before it is a member. */
@@ -133,6 +140,7 @@ struct order {
   const char *backend; /* resolved: "atc" or "builtin" */
   const char *stop_at;
   bool strict_lists, stopped_once, cached_only;
+  bool linked;                        /* somebody hard-links the result */
   bool tool_looking;                  /* the toolkit is being looked at */
   bool tool_changed;                  /* since the key was made */
   uint8_t tool_sha256[OC_SHA256_LEN]; /* identity of the toolkit in the key */
@@ -351,6 +359,8 @@ bool session_send(struct session *c, Omcc__V1__ToClient *m, const int *fds, size
 void session_refuse(struct session *c, uint64_t id, const char *code, const char *text,
                     unsigned status);
 struct request *session_request(struct session *c, uint64_t id);
+/* An object is about to be sent: held until the session ends or many others followed. */
+void session_delivers(struct session *c, const uint8_t *sha256, bool link);
 void session_drop_request(struct session *c, struct request *r);
 void session_check_greetings(struct oc_server *s);
 
@@ -431,6 +441,17 @@ bool tables_blame(struct order *o);
 int64_t session_scope(const struct session *c);
 void care_answer(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m,
                  struct oc_frame *f);
+void care_send(struct session *c, uint64_t id, Omcc__V1__CacheAnswer *a, const int *fds,
+               size_t n_fds);
+void care_refuse(struct session *c, uint64_t id, unsigned status, const char *text);
+/* The one entry that begins like this and that the session may see; else refused. */
+bool care_find(struct session *c, uint64_t id, const char *hex,
+               uint8_t ret[OC_SHA256_LEN]);
+
+/* ---- errands.c: what the cache's threads work on for somebody */
+void errand_answer(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m,
+                   struct oc_frame *f);
+bool errand_key_fits(const uint8_t key[OC_SHA256_LEN], const void *parts, size_t len);
 /* False: the event is no answer to a question. */
 bool care_done(struct oc_server *s, const struct oc_cache_event *e);
 void care_forget_all(struct oc_server *s);

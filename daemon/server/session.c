@@ -267,12 +267,35 @@ static void on_closed(void *ctx)
   server_settle(s);
 }
 
+void session_delivers(struct session *c, const uint8_t *sha256, bool link)
+{
+  struct oc_server *s = c->srv;
+  uint8_t *slot = c->held[c->n_delivered % OC_SESSION_HOLDS];
+
+  if (link)
+    oc_cache_note_linked(s->cache, sha256);
+  if (!oc_cache_hold(s->cache, sha256))
+    return;
+  if (c->n_delivered >= OC_SESSION_HOLDS)
+    oc_cache_release(s->cache, slot); /* delivered long ago */
+  memcpy(slot, sha256, OC_SHA256_LEN);
+  c->n_delivered++;
+}
+
+static void release_all(struct session *c)
+{
+  for (size_t i = 0; i < c->n_delivered && i < OC_SESSION_HOLDS; i++)
+    oc_cache_release(c->srv->cache, c->held[i]);
+  c->n_delivered = 0;
+}
+
 void session_close(struct session *c)
 {
   struct oc_server *s = c->srv;
 
   if (c->link.closing)
     return;
+  release_all(c);
   oc_link_close(&c->link);
   while (c->requests)
     session_drop_request(c, c->requests);

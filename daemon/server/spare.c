@@ -42,8 +42,7 @@ int output_elsewhere(uint64_t size, struct oc_cache_output *ret, struct oc_error
 {
   const char *const places[] = { getenv("TMPDIR"), "/var/tmp", "/tmp", "/dev/shm" };
 
-  ret->path = NULL;
-  ret->fd = -1;
+  *ret = (struct oc_cache_output){ .fd = -1 };
   for (size_t i = 0; i < OC_COUNT(places) && ret->fd < 0; i++)
     ret->fd = unnamed_in(places[i], size);
   if (ret->fd < 0)
@@ -61,7 +60,10 @@ int output_open(struct oc_server *s, uint64_t size, struct oc_cache_output *ret,
     *ret_spare = SPARE_FULL;
   else if (oc_cache_output_new(s->cache, ret, err) < 0)
     *ret_spare = SPARE_BROKEN;
-  return *ret_spare ? output_elsewhere(size, ret, err) : 0;
+  if (*ret_spare)
+    return output_elsewhere(size, ret, err);
+  oc_cache_output_reserve(s->cache, ret, size); /* room is made before it is used */
+  return 0;
 }
 
 void cache_trouble(struct oc_server *s, const char *why)
@@ -106,13 +108,20 @@ int through_open(struct oc_server *s, const struct oc_cache_options *o,
 /* Nothing was stored, so this is all there can be. */
 void through_remove(const char *dir)
 {
-  static const char *const names[] = {
-    "jobs",    "objects", "quarantine",       "tmp",          "CACHEDIR.TAG",
-    "job-ids", "lock",    "index.sqlite-wal", "index.sqlite", "index.sqlite-shm"
-  };
+  static const char *const names[] = { "jobs",
+                                       "objects",
+                                       "entries",
+                                       "quarantine",
+                                       "tmp",
+                                       "CACHEDIR.TAG",
+                                       "job-ids",
+                                       "lock",
+                                       "index.sqlite-wal",
+                                       "index.sqlite",
+                                       "index.sqlite-shm" };
   auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
   for (size_t i = 0; fd >= 0 && i < OC_COUNT(names); i++)
-    unlinkat(fd, names[i], i < 4 ? AT_REMOVEDIR : 0);
+    unlinkat(fd, names[i], i < 5 ? AT_REMOVEDIR : 0);
   rmdir(dir);
 }

@@ -64,6 +64,7 @@ static void add_cache(struct oc_server *s, struct counters *c)
   add(c, "memo_hits", st.memo_hits);
   add(c, "memo_misses", st.memo_misses);
   add(c, "saved_ms", st.saved_ms);
+  add(c, "proofs", st.proofs);
 }
 
 static void add_remote(struct oc_server *s, Omcc__V1__RemoteCache *m, struct counters *c,

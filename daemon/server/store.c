@@ -29,6 +29,7 @@ static size_t add_members(struct order *o, struct oc_cache_put_member *to)
     } else {
       to[i].from = OC_CACHE_FROM_OUTPUT;
       to[i].output = &m->output;
+      to[i].linked = o->linked;
     }
   }
   return o->n_members;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -236,6 +237,7 @@ int submit_take(struct session *c, uint64_t id, const Omcc__V1__Submit *m,
   o->strict_lists = m->strict_lists;
   o->cached_only = m->cached_only;
   r->relabel = m->relabel;
+  r->link = (m->link || c->srv->o.deliver_link) && !m->relabel && c->uid == geteuid();
   o->stop_at = oc_arena_strdup(&o->arena, m->stop_at);
   rc = take_flags(o, m, err);
   if (!rc)

@@ -337,7 +337,9 @@ int store_invariants(const char *folder)
   ck_assert_int_eq(
       number(db, "SELECT coalesce(sum(value), 0) FROM counter WHERE name = 'bytes'"),
       number(db, "SELECT (SELECT coalesce(sum(size), 0) FROM object) +"
-                 " (SELECT coalesce(sum(size), 0) FROM member WHERE data IS NOT NULL)"));
+                 " (SELECT coalesce(sum(size), 0) FROM member WHERE data IS NOT NULL) +"
+                 " (SELECT coalesce(sum(record), 0) FROM entry)"));
+  ck_assert_int_le((int64_t)store_count_files(folder, "entries"), entries);
   ck_assert_int_eq(store_count_files(folder, "tmp"), 0);
   sqlite3_close(db);
   return entries;

@@ -534,7 +534,8 @@ START_TEST(list_and_candidates)
   /* Same model first, then the same options. */
   store_key(2000005, model);
   store_key(3000000 + 11, options);
-  ck_assert_int_eq(oc_cache_candidates(c, model, options, 8, &arena, &near, &n), 0);
+  ck_assert_int_eq(
+      oc_cache_candidates(c, model, options, OC_CACHE_ANYONE, 8, &arena, &near, &n), 0);
   ck_assert_uint_eq(n, 8);
   store_key(25, key);
   ck_assert_mem_eq(near[0].key, key, sizeof(key));

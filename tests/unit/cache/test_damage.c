@@ -319,7 +319,7 @@ START_TEST(newer_index_stays)
   run_sql("PRAGMA user_version = 9999");
   ck_assert_int_eq(oc_cache_open(&opt, &c, &err), OC_E_STORE);
   ck_assert_msg(strstr(err.msg, "newer") != NULL, "%s", err.msg);
-  run_sql("PRAGMA user_version = 2");
+  run_sql("PRAGMA user_version = 3");
   c = store_open(folder);
   ck_assert_int_eq(store_check(c, 1, 1, BIG), 1);
   oc_cache_close(c);
