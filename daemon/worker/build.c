@@ -19,23 +19,19 @@
 /* Identity of a large graph: its MODEL_DEF and 32 bytes per constant. */
 #define OC_IDENTITY_CAP ((size_t)3 << 30)
 
-static void hash_begin(void *ctx)
-{
-  struct oc_sha256 *s = ctx;
+/* Up to here the pages of a model stay mapped between the two walks over its weights:
+ * mapping them again takes as long as converting them. They are the page cache's own. */
+#define OC_KEEP_MAPPED ((uint64_t)512 << 20)
 
-  oc_sha256_clear(s);
-  if (oc_sha256_init(s) < 0)
-    s->failed = true; /* told by hash_end() */
-}
-
-static void hash_update(void *ctx, const void *p, size_t len)
+static uint64_t mapped_bytes(const struct oc_job *job)
 {
-  oc_sha256_update(ctx, p, len);
-}
+  uint64_t sum = 0;
 
-static int hash_end(void *ctx, uint8_t ret[32])
-{
-  return oc_sha256_final(ctx, ret);
+  for (size_t i = 0; i < job->n_files; i++)
+    sum += job->files[i].len;
+  for (size_t i = 0; i < job->n_external; i++)
+    sum += job->external[i].len;
+  return sum;
 }
 
 /* Weights of inputs are pages of their files: those that lie wholly inside `p` are given
@@ -104,16 +100,19 @@ static void set_profiles(const struct oc_job *job, struct oc_builtin_options *o)
 int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
                    struct oc_error *err)
 {
-  struct oc_sha256 sha = { 0 };
-  struct oc_builtin_options options = { .hash_begin = hash_begin,
-                                        .hash_update = hash_update,
-                                        .hash_end = hash_end,
-                                        .hash_ctx = &sha,
-                                        .release = release_pages };
+  struct oc_hashing *hashing = oc_hashing_new();
+  struct oc_builtin_options options = { .hash_begin = oc_hashing_begin,
+                                        .hash_update = oc_hashing_update,
+                                        .hash_end = oc_hashing_end,
+                                        .hash_ctx = hashing };
   struct oc_builtin_info info;
   struct oc_buf identity;
   uint64_t start = oc_now_us();
 
+  if (!hashing)
+    return oc_error_set(err, OC_E_NOMEM, "no memory for digests");
+  if (mapped_bytes(job) > OC_KEEP_MAPPED)
+    options.release = release_pages;
   options.label =
       job->request->label && job->request->label[0] ? job->request->label : "model";
   options.soc = job->soc->name;
@@ -121,14 +120,16 @@ int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
   options.precision_mode = oc_mode_name(job->precision->mode.mode);
   name_outputs(job, &options);
   set_profiles(job, &options);
-  int r = oc_builtin_plan(job->graph, &options, &job->findings, &job->output, err);
-  if (r < 0)
-    return r;
   oc_buf_init(&identity, OC_IDENTITY_CAP);
-  r = oc_builtin_identity(job->output, &identity, err);
+  int r = oc_builtin_plan(job->graph, &options, &job->findings, &job->output, err);
+  if (r == 0)
+    r = oc_builtin_identity(job->output, &identity, err);
+  oc_hashing_free(hashing);
   if (r == 0 && oc_sha256_bytes(identity.data, identity.len, ret_key) < 0)
     r = oc_error_set(err, OC_E_NOMEM, "no memory for the plan key");
   oc_buf_clear(&identity);
+  if (r < 0)
+    return r;
   oc_builtin_describe(job->output, &info);
   *ret_size = info.size;
   job->emit_us += oc_now_us() - start;

@@ -4,7 +4,7 @@
  * died in between would otherwise leave an orphan. Resource limits bound a hostile model:
  * no core dump (it would hold the model), few descriptors, optionally a data limit. The
  * system call filter comes on top of this later; code after this point already keeps to
- * what such a filter allows: no path is opened, nothing is executed, no thread is made.
+ * what such a filter allows: no path is opened, nothing is executed, one thread is made.
  */
 #include "worker/worker_internal.h"
 

@@ -40,7 +40,9 @@
 struct oc_graph;
 
 /* A running digest, such as SHA-256: begin, any number of updates, end. `end` returns 0
- * or an OC_E_* code. Equal results must mean equal bytes. */
+ * or an OC_E_* code. Equal results must mean equal bytes. An update may return before its
+ * bytes are digested: they stay as they are until the update behind the next one has
+ * returned, or `end`. */
 struct oc_emit_hash {
   void (*begin)(void *ctx);
   void (*update)(void *ctx, const void *p, size_t len);

@@ -21,7 +21,8 @@ void emit_release(const struct oc_emit_plan *p, const struct emit_const *c,
   *done = at;
 }
 
-/* Constants that share bytes are only counted: they may come from other values. */
+/* Two pieces of scratch in turn: while one is converted, the other may be digested.
+ * Constants that share bytes are only counted: they may come from other values. */
 static int scan_one(const struct oc_emit_plan *p, struct emit_const *c, uint8_t *scratch)
 {
   const struct oc_emit_hash *h = c->stored ? p->opt.hash : NULL;
@@ -33,7 +34,8 @@ static int scan_one(const struct oc_emit_plan *p, struct emit_const *c, uint8_t 
     h->begin(h->ctx);
   for (uint64_t at = 0; at < c->size; at += EMIT_CHUNK) {
     size_t len = c->size - at < EMIT_CHUNK ? (size_t)(c->size - at) : EMIT_CHUNK;
-    const uint8_t *bytes = emit_stored(c, at, len, scratch, &c->lowering);
+    uint8_t *to = scratch + (at / EMIT_CHUNK % 2) * EMIT_CHUNK;
+    const uint8_t *bytes = emit_stored(c, at, len, to, &c->lowering);
     if (h)
       h->update(h->ctx, bytes, len);
     emit_release(p, c, &released, at + len);
@@ -43,7 +45,7 @@ static int scan_one(const struct oc_emit_plan *p, struct emit_const *c, uint8_t 
 
 int emit_scan(struct oc_emit_plan *p, struct oc_error *err)
 {
-  auto_free uint8_t *scratch = malloc(EMIT_CHUNK);
+  auto_free uint8_t *scratch = malloc(2 * (size_t)EMIT_CHUNK);
 
   if (!scratch)
     return emit_no_memory(err);
