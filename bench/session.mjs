@@ -10,7 +10,10 @@ const [model, output, rounds, inner] = process.argv.slice(2);
 if (inner) {
   const ort = createRequire(path.join(path.resolve(process.env.OMCC_NPM), 'package.json'))('onnxruntime-node');
   const start = process.hrtime.bigint();
-  await ort.InferenceSession.create(model, { graphOptimizationLevel: 'all', optimizedModelFilePath: output, logSeverityLevel: 4 });
+  // Over 2 GB the weights have to go beside the saved model.
+  const large = fs.existsSync(`${model}.data`);
+  const extra = large ? { extra: { session: { optimized_model_external_initializers_file_name: 'optimised.onnx.data', optimized_model_external_initializers_min_size_in_bytes: '1024' } } } : {};
+  await ort.InferenceSession.create(model, { graphOptimizationLevel: 'all', optimizedModelFilePath: output, logSeverityLevel: 4, ...extra });
   const ms = Number(process.hrtime.bigint() - start) / 1e6;
   const peak = /VmHWM:\s*(\d+)/.exec(fs.readFileSync('/proc/self/status', 'utf8'))[1];
   console.log(`${ms.toFixed(1)} ${peak}`);

@@ -1,4 +1,4 @@
-/* bench_worker ROUNDS WORKER TABLES MODEL OUTPUT_DIR FLAG=VALUE...
+/* bench_worker ROUNDS WORKER TABLES MODEL OUTPUT_DIR FLAG=VALUE... [external=FILE]
  *
  * The compile alone: plays the daemon for a real omcc-worker and prints one line per
  * round, total_us import_us infer_us resolve_us emit_us max_rss_kib where total is from
@@ -26,6 +26,8 @@
 struct bench {
   struct oc_channel *zygote;
   pid_t pid;
+  int external;              /* data file of the model, -1: none */
+  const char *external_name; /* as the model names it */
   struct oc_arena arena;
 };
 
@@ -156,8 +158,12 @@ static struct oc_channel *child(struct bench *b)
   return c;
 }
 
-static void order_plan(struct oc_channel *c, int model, char **words)
+static void order_plan(const struct bench *b, struct oc_channel *c, int model,
+                       char **words)
 {
+  Omcc__V1__ExternalFile data = OMCC__V1__EXTERNAL_FILE__INIT;
+  Omcc__V1__ExternalFile *external[] = { &data };
+  const int fds[] = { model, b->external };
   Omcc__V1__Plan plan = OMCC__V1__PLAN__INIT;
   Omcc__V1__ToWorker m = OMCC__V1__TO_WORKER__INIT;
   Omcc__V1__File file = OMCC__V1__FILE__INIT;
@@ -188,7 +194,13 @@ static void order_plan(struct oc_channel *c, int model, char **words)
   plan.label = (char *)"model";
   m.body_case = OMCC__V1__TO_WORKER__BODY_PLAN;
   m.plan = &plan;
-  tell(c, &m, &model, 1);
+  if (b->external >= 0) {
+    data.name = (char *)b->external_name;
+    data.fd = 1;
+    plan.external = external;
+    plan.n_external = 1;
+  }
+  tell(c, &m, fds, b->external >= 0 ? 2 : 1);
 }
 
 static double now_us(void)
@@ -210,7 +222,7 @@ static void one_round(struct bench *b, int model, const char *folder, char **fla
   if (output < 0)
     die("cannot write to the output folder", NULL);
   double begin = now_us();
-  order_plan(c, model, flags);
+  order_plan(b, c, model, flags);
   Omcc__V1__FromWorker *planned =
       hear_kind(b, c, OMCC__V1__FROM_WORKER__BODY_PLANNED, &frame);
   oc_frame_close_fds(&frame);
@@ -244,6 +256,15 @@ int main(int argc, char **argv)
   auto_close int model = open(argv[4], O_RDONLY | O_CLOEXEC);
   if (model < 0)
     die("cannot open the model", NULL);
+  b.external = -1;
+  if (oc_starts_with(argv[argc - 1], "external=")) {
+    const char *path = argv[argc - 1] + strlen("external="), *slash = strrchr(path, '/');
+    b.external = open(path, O_RDONLY | O_CLOEXEC);
+    b.external_name = slash ? slash + 1 : path;
+    argv[argc - 1] = NULL;
+    if (b.external < 0)
+      die("cannot open the external data", NULL);
+  }
   start(&b, argv[2], argv[3]);
   for (long i = strtol(argv[1], NULL, 10); i > 0; i--)
     one_round(&b, model, argv[5], argv + 6);
