@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "aipp/aipp.h"
 #include "base/str.h"
 #include "graph/graph.h"
 #include "import/import.h"
@@ -171,6 +172,25 @@ static int read_profiles(struct oc_job *job)
   return oc_profiles_read(job->graph, &o, &job->findings, &job->profiles);
 }
 
+/* Images in front of the model; a file that is wrong leaves the graph as it is. */
+static int insert_aipp(struct oc_job *job, struct oc_error *err)
+{
+  const struct oc_job_file *f = oc_job_file(job, "insert_op_conf");
+  struct oc_aipp_list list = { 0 };
+  struct oc_aipp_options o = { oc_job_flag(job, "input_fp16_nodes", NULL) };
+
+  if (!f || !oc_streq(job->request->backend, "builtin"))
+    return 0;
+  int r = oc_aipp_parse(&job->arena, f->data, f->len, &job->findings, &list);
+  if (r == OC_E_FORMAT)
+    return 0;
+  if (r == 0)
+    r = oc_aipp_insert(job->graph, &list, &o, &job->findings);
+  if (r > 0)
+    r = oc_infer_again(job->graph, NULL, err);
+  return r == OC_E_NOMEM ? oc_error_set(err, r, "not enough memory for AIPP") : r;
+}
+
 /* Clean-up, inference, what inference makes possible, and inference of that. */
 static int prepare_graph(struct oc_job *job, struct oc_error *err)
 {
@@ -189,6 +209,8 @@ static int prepare_graph(struct oc_job *job, struct oc_error *err)
     r = oc_infer(job->graph, &options, &job->findings, &inferred, err);
   if (r >= 0)
     r = read_profiles(job);
+  if (r >= 0)
+    r = insert_aipp(job, err);
   if (r >= 0)
     oc_job_dump(job, "infer", job->graph);
   oc_stop_point(job->request->stop_at, "after-infer");

@@ -138,7 +138,7 @@ class Explain(Case):
         model = self.world.zoo("relu")
         for words, wanted in ((["--keep_dtpye=x"], "flag-unknown"),
                               (["--precision_mode_v2=fp61"], "flag-bad-word"),
-                              (["--insert_op_conf=relu.onnx"], "flag-refused"),
+                              (["--external_weight=1"], "flag-refused"),
                               (["--mode=3"], "flag-mode-refused")):
             with self.subTest(words):
                 self.fails(self.world.compile(model, *words), 2, wanted)

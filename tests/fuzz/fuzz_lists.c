@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "lists/aipp.h"
 #include "lists/lists.h"
 #include "target.h"
 
@@ -57,10 +58,17 @@ static void impl(struct run *r, const uint8_t *p, size_t len)
     (void)oc_impl_canonical(list, &r->text);
 }
 
+static void aipp(struct run *r, const uint8_t *p, size_t len)
+{
+  struct oc_aipp_list list = { 0 };
+
+  (void)oc_aipp_parse(&r->arena, p, len, &r->findings, &list);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-  static void (*const kinds[])(struct run *, const uint8_t *, size_t) = { keep, custom,
-                                                                          mix, impl };
+  static void (*const kinds[])(struct run *, const uint8_t *,
+                               size_t) = { keep, custom, mix, impl, aipp };
   struct run r;
 
   if (len == 0)

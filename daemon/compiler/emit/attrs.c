@@ -70,7 +70,7 @@ static void add_names(struct emit_attrs *l, const struct emit_op *e, bool output
   }
   for (uint32_t i = 0; i < n; i++) {
     const char *name = outputs ? e->op->outputs[i].t.name : e->op->inputs[i].t.name;
-    if (!name || (!outputs && !e->op->inputs[i].from && !oc_op_is(e->op, "Data")))
+    if (!name || (!outputs && !e->op->inputs[i].from && !oc_op_is_input(e->op)))
       continue;
     names[k] = oc_str_of(name);
     indices[k++] = i;
@@ -219,7 +219,7 @@ bool emit_op_attrs(struct oc_emit_plan *p, const struct emit_op *e, struct oc_om
     add_int(&l, "_root_weight_size", (int64_t)e->constant->size);
   if (p->profile < 0 && e == emit_net_output(p->graphs))
     add_output_shapes(p, &l);
-  if (oc_op_is(e->op, "Data") && !oc_attr_find(e->op, "index"))
+  if (oc_op_is_input(e->op) && !oc_attr_find(e->op, "index"))
     add_int(&l, "index", 0);
   add_names(&l, e, false);
   add_names(&l, e, true);

@@ -39,7 +39,7 @@ static bool input_desc(struct oc_emit_plan *p, const struct emit_op *e, uint32_t
   const struct oc_tensor *t = &e->op->inputs[i].t;
   uint64_t bytes;
 
-  if (!oc_op_is(e->op, "Data") || !e->op->n_outputs)
+  if (!oc_op_is_input(e->op) || !e->op->n_outputs)
     return emit_desc(p, t, e->op->inputs[i].from ? emit_in_dtype(e, i) : t->dtype,
                      t->dtype, d);
   t = &e->op->outputs[0].t;
@@ -165,7 +165,7 @@ static bool set_ends(struct oc_emit_plan *p, const struct emit_graph *g,
   if (!to->inputs || !to->outputs)
     return false;
   for (uint32_t i = 0; i < g->n_ops; i++)
-    if (oc_op_is(g->ops[i]->op, "Data"))
+    if (oc_op_is_input(g->ops[i]->op))
       to->inputs[to->n_inputs++] = edge_name(p, g->ops[i], 0);
   for (uint32_t i = 0; i < n_out; i++)
     if (emit_producer(end, i))

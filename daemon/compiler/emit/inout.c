@@ -36,7 +36,7 @@ int emit_inout(struct oc_emit_plan *p, struct oc_error *err)
   bool ok = data && ins && outs;
 
   for (uint32_t i = 0; ok && i < g->n_ops; i++) {
-    if (!oc_op_is(g->ops[i]->op, "Data") || !g->ops[i]->op->n_outputs)
+    if (!oc_op_is_input(g->ops[i]->op) || !g->ops[i]->op->n_outputs)
       continue;
     int64_t index = oc_attr_int(g->ops[i]->op, "index", 0);
     size_t at = n++;

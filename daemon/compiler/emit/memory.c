@@ -137,7 +137,7 @@ static int find_lives(struct oc_emit_plan *p, struct oc_error *err)
       struct emit_op *e = graph->ops[i];
       if (add_blocks(p, e) < 0)
         return emit_no_memory(err);
-      if (oc_op_is(e->op, "Data"))
+      if (oc_op_is_input(e->op))
         for (uint32_t k = 0; k < e->op->n_outputs; k++)
           on_edge(graph, e->blocks[k]);
       for (uint32_t k = 0; k < e->op->n_inputs && !e->constant; k++) {

@@ -152,6 +152,11 @@ bool oc_op_is(const struct oc_op *op, const char *type)
   return strcmp(op->type, type) == 0;
 }
 
+bool oc_op_is_input(const struct oc_op *op)
+{
+  return oc_op_is(op, "Data") || oc_op_is(op, "AippData");
+}
+
 bool oc_op_is_const(const struct oc_op *op)
 {
   return oc_op_is(op, "Const") || oc_op_is(op, "Constant");

@@ -121,6 +121,8 @@ struct oc_attr {
 /* On a constant that its reader turned into attributes: the reader's name. When the
  * constant is removed, the reader takes over its name. */
 #define OC_ATTR_READ_BY "_read_by"
+/* On an Aipp: the dims of what it gives, -1 for those that follow its image. */
+#define OC_ATTR_FEATURES_SHAPE "_features_shape"
 
 struct oc_subgraph {
   const char *name; /* "<if node>_0_then_branch" */
@@ -206,6 +208,7 @@ struct oc_op *oc_graph_find(const struct oc_graph *g, const char *name);
 /* Input, output and Const declared types: */
 bool oc_op_is(const struct oc_op *op, const char *type);
 bool oc_op_is_const(const struct oc_op *op); /* Const or Constant */
+bool oc_op_is_input(const struct oc_op *op); /* Data, or AippData of a model */
 /* Known value of input `i`: its producer's output value; NULL when not constant. */
 const struct oc_value *oc_op_input_value(const struct oc_op *op, uint32_t i);
 

@@ -93,7 +93,7 @@ static void reset_outputs(struct oc_op *op, bool known)
 
 static bool is_source(const struct oc_op *op)
 {
-  return oc_op_is(op, "Data") || oc_op_is_const(op) || oc_op_is(op, "FileConstant");
+  return oc_op_is_input(op) || oc_op_is_const(op) || oc_op_is(op, "FileConstant");
 }
 
 /* Dims without a name are told apart, so that they match themselves later. */
@@ -129,7 +129,7 @@ static void infer_source(struct infer *in, struct oc_op *op)
     t->got = t->dtype;
   }
   /* A Data op shows the same tensor as its input. */
-  if (oc_op_is(op, "Data") && op->n_inputs > 0 && op->n_outputs > 0 &&
+  if (oc_op_is_input(op) && op->n_inputs > 0 && op->n_outputs > 0 &&
       !op->inputs[0].from) {
     op->inputs[0].t.dtype = op->outputs[0].t.dtype;
     op->inputs[0].t.got = op->outputs[0].t.dtype;
@@ -282,7 +282,7 @@ static const char *dynamic_inputs(struct oc_graph *g)
   for (uint32_t i = 0; i < g->n_ops && list; i++) {
     const struct oc_op *op = g->ops[i];
 
-    if (oc_op_is(op, "Data") && op->n_outputs > 0 &&
+    if (oc_op_is_input(op) && op->n_outputs > 0 &&
         !oc_shape_is_static(op->outputs[0].t.shape))
       list = oc_arena_printf(g->arena, "%s%s%s", list, *list ? ", " : "", op->name);
   }

@@ -80,6 +80,22 @@ static void gated_shape(struct infer *in, struct oc_op *op)
     infer_set_dims(in, op, k, infer_dtype(op, 0), dims, rank);
 }
 
+/* Aipp gives what the model takes; dims that are open there follow the image (NHWC). */
+static void aipp_shape(struct infer *in, struct oc_op *op)
+{
+  static const uint32_t nchw[] = { 0, 3, 1, 2 };
+  bool nhwc = op->outputs[0].t.format == OC_FMT_NHWC;
+  size_t n = 0;
+  const int64_t *model = oc_attr_ints(op, OC_ATTR_FEATURES_SHAPE, &n);
+  int64_t dims[4];
+
+  if (n != 4)
+    return;
+  for (uint32_t d = 0; d < 4; d++)
+    dims[d] = model[d] >= 0 ? model[d] : infer_dim(op, 0, nhwc ? d : nchw[d]);
+  infer_set_dims(in, op, 0, OC_DT_F32, dims, 4);
+}
+
 static void sign_pack_shape(struct infer *in, struct oc_op *op)
 {
   int64_t size = infer_int_attr(op, "size", 1);
@@ -148,6 +164,7 @@ const struct infer_rule infer_vendor_rules[] = {
   { .type = "Bitcast", .shape = bitcast_shape },
   { .type = "BatchToSpace", .shape = batch_block_shape, .arg = 1 },
   { .type = "SpaceToBatch", .shape = batch_block_shape, .arg = 0 },
+  { .type = "Aipp", .shape = aipp_shape },
   { .type = "GLU", .shape = gated_shape },
   { .type = "GeGluV2", .shape = gated_shape },
   { .type = "SwiGlu", .shape = gated_shape },

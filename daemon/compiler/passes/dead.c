@@ -46,7 +46,7 @@ void pass_dead(struct pass_run *r)
   if (!needed || !todo || !has_end(g) || !pass_count_uses(r))
     return;
   for (uint32_t i = 0; i < g->n_ops; i++)
-    if (oc_op_is(g->ops[i], "NetOutput") || oc_op_is(g->ops[i], "Data"))
+    if (oc_op_is(g->ops[i], "NetOutput") || oc_op_is_input(g->ops[i]))
       need(needed, todo, &n, g->ops[i]);
   while (n > 0) {
     struct oc_op *op = todo[--n];

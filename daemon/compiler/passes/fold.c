@@ -10,7 +10,7 @@
 
 static bool foldable(const struct oc_op *op, bool real)
 {
-  if (oc_op_is(op, "Data") || oc_op_is_const(op) || oc_op_is(op, "FileConstant") ||
+  if (oc_op_is_input(op) || oc_op_is_const(op) || oc_op_is(op, "FileConstant") ||
       op->n_outputs == 0 || op->n_subgraphs > 0 || op->n_controls > 0)
     return false;
   for (uint32_t k = 0; k < op->n_outputs; k++) {

@@ -1,4 +1,4 @@
-/* Runs the cases of the four list formats. */
+/* Runs the cases of the list formats. */
 #include "suites.h"
 
 void fixture_init(struct fixture *f)
@@ -28,6 +28,7 @@ int main(void)
   suite_add_tcase(s, custom_cases());
   suite_add_tcase(s, mix_cases());
   suite_add_tcase(s, impl_cases());
+  suite_add_tcase(s, aipp_cases());
   SRunner *r = srunner_create(s);
   srunner_run_all(r, CK_NORMAL);
   int failed = srunner_ntests_failed(r);

@@ -19,5 +19,6 @@ TCase *keep_cases(void);
 TCase *custom_cases(void);
 TCase *mix_cases(void);
 TCase *impl_cases(void);
+TCase *aipp_cases(void);
 
 #endif
