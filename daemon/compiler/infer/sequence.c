@@ -86,6 +86,83 @@ static struct element element_of(struct infer *in, const struct oc_op *op)
   return e;
 }
 
+/* A list whose elements are known one by one. */
+enum { MOST_ELEMENTS = 64 };
+struct list {
+  struct element at[MOST_ELEMENTS];
+  uint32_t n;
+};
+
+/* Input `i` as a place in a list of `n`; absent: behind the last (or the last). */
+static bool place(struct infer *in, const struct oc_op *op, uint32_t i, int64_t n,
+                  int64_t absent, int64_t *ret)
+{
+  size_t count = 0;
+  const int64_t *v = infer_has(op, i) ? infer_known_ints(in, op, i, &count) : NULL;
+
+  if (infer_has(op, i) && (!v || count != 1))
+    return false;
+  *ret = v ? v[0] : absent;
+  if (*ret < 0)
+    *ret += n;
+  return *ret >= 0 && *ret <= n;
+}
+
+static struct element element_in(const struct oc_op *op, uint32_t i)
+{
+  return (struct element){ infer_dtype(op, i), infer_shape(op, i), true };
+}
+
+/* What one op does to the list; false when that is not known. */
+static bool replay(struct infer *in, const struct oc_op *op, struct list *l)
+{
+  int64_t at = 0;
+
+  if (oc_op_is(op, "SequenceConstruct") && op->n_inputs <= MOST_ELEMENTS) {
+    for (uint32_t i = 0; i < op->n_inputs; i++)
+      l->at[l->n++] = element_in(op, i);
+    return true;
+  }
+  if (oc_op_is(op, "SequenceEmpty") || oc_op_is(op, "Identity"))
+    return true;
+  if (oc_op_is(op, "SequenceInsert") && l->n < MOST_ELEMENTS &&
+      place(in, op, 2, l->n, l->n, &at)) {
+    memmove(&l->at[at + 1], &l->at[at], (l->n - (size_t)at) * sizeof(*l->at));
+    l->at[at] = element_in(op, 1);
+    l->n++;
+    return true;
+  }
+  if (oc_op_is(op, "SequenceErase") && place(in, op, 1, l->n, (int64_t)l->n - 1, &at) &&
+      at < l->n) {
+    memmove(&l->at[at], &l->at[at + 1], (l->n - (size_t)at - 1) * sizeof(*l->at));
+    l->n--;
+    return true;
+  }
+  return false;
+}
+
+/* Goes back to where the list of input 0 was made and does everything again. */
+static bool elements(struct infer *in, const struct oc_op *op, struct list *l)
+{
+  const struct oc_op *steps[MOST_ELEMENTS];
+  uint32_t n = 0;
+
+  l->n = 0;
+  for (const struct oc_op *from = infer_has(op, 0) ? op->inputs[0].from : NULL; from;) {
+    if (n == MOST_ELEMENTS)
+      return false;
+    steps[n++] = from;
+    bool made = oc_op_is(from, "SequenceConstruct") || oc_op_is(from, "SequenceEmpty");
+    if (!made && !infer_has(from, 0))
+      return false;
+    from = made ? NULL : from->inputs[0].from;
+  }
+  while (n > 0)
+    if (!replay(in, steps[--n], l))
+      return false;
+  return true;
+}
+
 static void handle_shape(struct infer *in, struct oc_op *op)
 {
   infer_set(in, op, 0, OC_DT_RESOURCE, oc_shape_scalar());
@@ -98,6 +175,15 @@ static void length_shape(struct infer *in, struct oc_op *op)
 
 static void at_shape(struct infer *in, struct oc_op *op)
 {
+  struct list l;
+  int64_t at = 0;
+
+  if (infer_has(op, 1) && elements(in, op, &l) && place(in, op, 1, l.n, 0, &at) &&
+      at < l.n) {
+    infer_set(in, op, 0, l.at[at].dtype, l.at[at].shape);
+    return;
+  }
+
   struct element e = element_of(in, op);
 
   infer_set(in, op, 0, e.dtype, e.shape);
