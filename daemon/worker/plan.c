@@ -111,6 +111,7 @@ int oc_job_import(struct oc_job *job, struct oc_error *err)
   options.out_nodes = oc_job_flag(job, "out_nodes", NULL);
   options.lenient = !oc_streq(job->request->backend, "builtin");
   options.unknown_is_row = job->request->explain_only || job->request->names_only;
+  options.wide_windows = job->soc && oc_starts_with(job->soc->name, "Ascend950");
   options.input_shape = oc_job_flag(job, "input_shape", NULL);
   options.input_format = oc_job_flag(job, "input_format", NULL);
   if (is_framework(job, OC_FRAMEWORK_TENSORFLOW))

@@ -57,6 +57,7 @@ struct oc_import_options {
   const struct oc_import_file *files;
   size_t n_files;
   const char *out_nodes; /* value of --out_nodes, NULL or "" = none */
+  bool wide_windows;     /* the chip pools over windows of any size */
   bool lenient;          /* what we do not know is a warning, not an error */
   bool unknown_is_row;   /* an op type that we do not know is (nothing will be built) */
   /* TensorFlow: the value of --input_shape (a node that it names and that is no input

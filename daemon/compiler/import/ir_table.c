@@ -467,6 +467,7 @@ const struct import_signature import_ir_table[] = {
   { "Tile", "x multiples", "y" },
   { "TopK", "x k", "values indices" },
   { "Transpose", "x perm", "y" },
+  { "TransposeD", "x", "y" },
   { "TridiagonalSolve", "diagonals rhs", "y" },
   { "Trilu", "x k", "y" },
   { "Triu", "x", "y" },

@@ -58,6 +58,15 @@ static const struct {
   { "node MaxPool p x -> y kernel_shape=I3;2 strides=I2;1 pads=I0;1;0;1",
     "p = MaxPoolV3(x=x) ceil_mode=false data_format=NCHW ksize=[1,1,3,2] "
     "padding_mode=CALCULATED pads=[0,0,1,1] strides=[1,1,2,1]\n" },
+  { "node MaxPool p x -> y kernel_shape=I16;16 pads=I1;2;3;4",
+    "PartitionedCall_p_permuteIn_1 = TransposeD(x=x) perm=[0,2,3,1] <p>\n"
+    "PartitionedCall_p_PadV2_4 = PadV2(x=PartitionedCall_p_permuteIn_1, "
+    "paddings=PartitionedCall_p_paddings_2, "
+    "constant_values=PartitionedCall_p_constant_values_3) <p>\n"
+    "PartitionedCall_p_MaxPool_5 = MaxPool(x=PartitionedCall_p_PadV2_4) data_format=NHWC "
+    "ksize=[1,16,16,1] padding=VALID strides=[1,1,1,1] <p>\n"
+    "PartitionedCall_p_permuteOut_6 = TransposeD(x=PartitionedCall_p_MaxPool_5) "
+    "perm=[0,3,1,2] <p>\n" },
   { "node AveragePool p x -> y kernel_shape=I2;2 count_include_pad=i1 auto_pad=sVALID",
     "p = AvgPoolV2(x=x) ceil_mode=false data_format=NCHW exclusive=false ksize=[1,1,2,2] "
     "padding_mode=VALID pads=[0,0,0,0] strides=[1,1,1,1]\n" },

@@ -105,14 +105,21 @@ struct attention {
   struct oc_op *zero, *one;
 };
 
+static struct oc_op *ternary(const struct attention *a, const char *suffix,
+                             const char *type, struct oc_op *x, struct oc_op *y,
+                             struct oc_op *z)
+{
+  struct oc_op *op = onnx_add(a->cx, suffix, type, 3, 0);
+  onnx_wire(op, 0, x, 0);
+  onnx_wire(op, 1, y, 0);
+  onnx_wire(op, 2, z, 0);
+  return op;
+}
+
 static struct oc_op *gather(const struct attention *a, const char *suffix,
                             struct oc_op *from, struct oc_op *index)
 {
-  struct oc_op *op = onnx_add(a->cx, suffix, "GatherV2", 3, 0);
-  onnx_wire(op, 0, from, 0);
-  onnx_wire(op, 1, index, 0);
-  onnx_wire(op, 2, a->zero, 0);
-  return op;
+  return ternary(a, suffix, "GatherV2", from, index, a->zero);
 }
 
 static struct oc_op *turned(const struct attention *a, const char *suffix,
@@ -185,11 +192,7 @@ static struct oc_op *steps_of(const struct attention *a, const char *shape,
 static struct oc_op *counted(const struct attention *a, const char *suffix,
                              struct oc_op *from, struct oc_op *to)
 {
-  struct oc_op *op = onnx_add(a->cx, suffix, "Range", 3, 0);
-  onnx_wire(op, 0, from, 0);
-  onnx_wire(op, 1, to, 0);
-  onnx_wire(op, 2, a->one, 0);
-  return op;
+  return ternary(a, suffix, "Range", from, to, a->one);
 }
 
 /* No step sees a later one. */
@@ -206,13 +209,10 @@ static struct oc_op *causal(const struct attention *a, struct oc_op *q, struct o
       onnx_behind(cx, "_Rows", "Unsqueeze", counted(a, "_RowRange", before, all));
   struct oc_op *columns = counted(a, "_Columns", a->zero, all);
   struct oc_op *seen = onnx_binary(cx, "_Seen", "GreaterEqual", rows, columns);
-  struct oc_op *op = onnx_add(cx, "_Causal", "SelectV2", 3, 0);
+  struct oc_op *filter =
+      onnx_cast(cx, "_Filter", onnx_f32(cx, "_filter", a->filter), a->dtype);
   onnx_set_ints(cx, rows, "axes", last, 1);
-  onnx_wire(op, 0, seen, 0);
-  onnx_wire(op, 1, scores, 0);
-  onnx_wire(op, 2, onnx_cast(cx, "_Filter", onnx_f32(cx, "_filter", a->filter), a->dtype),
-            0);
-  return op;
+  return ternary(a, "_Causal", "SelectV2", seen, scores, filter);
 }
 
 static bool read_attention(struct attention *a)

@@ -138,6 +138,60 @@ static void flat_pool(struct onnx_cx *cx, const struct onnx_spatial *s, const ch
   *ret = op;
 }
 
+/* Windows that older chips' MaxPoolV3 does not take (the vendor's parser asks the same).
+ */
+static bool is_wide(const struct onnx_cx *cx, const struct onnx_spatial *s)
+{
+  enum { MOST_AREA = 255, MOST_STRIDE = 63 };
+  return s->n == 2 && !cx->im->opt->wide_windows &&
+         (s->kernel[0] > MOST_AREA || s->kernel[1] > MOST_AREA ||
+          s->kernel[0] * s->kernel[1] > MOST_AREA || s->strides[0] > MOST_STRIDE ||
+          s->strides[1] > MOST_STRIDE);
+}
+
+static struct oc_op *permuted(struct onnx_cx *cx, const char *suffix, struct oc_op *from,
+                              const int64_t *perm)
+{
+  struct oc_op *op = from ? onnx_behind(cx, suffix, "TransposeD", from)
+                          : onnx_unary(cx, suffix, "TransposeD", 0);
+  onnx_set_ints(cx, op, "perm", perm, 4);
+  return op;
+}
+
+/* Channels last: transpose, pad with the least float16, pool, transpose back. */
+static void wide_max_pool(struct onnx_cx *cx, const struct onnx_spatial *s)
+{
+  static const int64_t last[] = { 0, 2, 3, 1 }, first[] = { 0, 3, 1, 2 };
+  const int64_t pads[] = { 0, 0, s->pads[0], s->pads[2], s->pads[1], s->pads[3], 0, 0 };
+  const int64_t ksize[] = { 1, s->kernel[0], s->kernel[1], 1 };
+  const int64_t strides[] = { 1, s->strides[0], s->strides[1], 1 };
+  struct oc_op *x = permuted(cx, "_permuteIn", NULL, last);
+  if (s->padded && !s->same) {
+    int64_t dims[] = { 4, 2 };
+    struct oc_op *list = onnx_ints(cx, "_paddings", OC_DT_I32, pads, 8);
+    if (list && list->value) {
+      struct oc_value *v = (struct oc_value *)list->value;
+      v->shape = oc_shape_of(cx->im->arena, dims, 2);
+      list->outputs[0].t.shape = v->shape;
+    }
+    struct oc_op *least = onnx_f32(cx, "_constant_values", -65504.0f);
+    if (onnx_dtype_of(cx, 0) == OC_DT_F16)
+      least = onnx_cast(cx, "_least", least, OC_DT_F16);
+    struct oc_op *pad = onnx_add(cx, "_PadV2", "PadV2", 3, 0);
+    onnx_wire(pad, 0, x, 0);
+    onnx_wire(pad, 1, list, 0);
+    onnx_wire(pad, 2, least, 0);
+    x = pad;
+  }
+  struct oc_op *op = onnx_behind(cx, "_MaxPool", "MaxPool", x);
+  onnx_set_formats(op, OC_FMT_NHWC);
+  onnx_set_ints(cx, op, "ksize", ksize, 4);
+  onnx_set_ints(cx, op, "strides", strides, 4);
+  onnx_set_string(cx, op, "padding", s->same ? "SAME" : "VALID");
+  onnx_set_string(cx, op, "data_format", "NHWC");
+  onnx_out(cx, 0, permuted(cx, "_permuteOut", op, first), 0);
+}
+
 static void max_pool(struct onnx_cx *cx)
 {
   struct onnx_spatial s;
@@ -156,6 +210,8 @@ static void max_pool(struct onnx_cx *cx)
     onnx_out(cx, 1, at, s.n == 1 ? 0 : 1);
   } else if (s.n == 3) {
     max_pool_3d(cx, &s);
+  } else if (is_wide(cx, &s) && !s.dilated && !onnx_flag(cx, "ceil_mode", false)) {
+    wide_max_pool(cx, &s);
   } else {
     flat_pool(cx, &s, "MaxPoolV3", "_MaxPoolV3", "_SqueezeMaxpoolv3", &op);
   }
