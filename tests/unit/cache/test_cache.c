@@ -1,5 +1,4 @@
-/* The cache in order: put and look up, plan keys, eviction, memo, inputs, figures, and
- * who may open it. */
+/* The cache in order: put and look up, plan keys, figures, and who may open it. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -260,86 +259,6 @@ START_TEST(refused_results)
 }
 END_TEST
 
-START_TEST(least_recently_used_goes_first)
-{
-  struct oc_cache_options opt = { .max_bytes = 4 * (BIG + 1000) };
-  struct oc_cache *c = store_open_with(&opt, folder);
-  struct oc_cache_stats stats;
-
-  for (unsigned n = 0; n < 4; n++)
-    ck_assert(store_put_wait(c, n, n, BIG));
-  ck_assert_int_eq(store_check(c, 0, 0, BIG), 1); /* the uses decide, not the age */
-  ck_assert_int_eq(store_check(c, 2, 2, BIG), 1);
-  ck_assert(store_put_wait(c, 4, 4, BIG));
-  oc_cache_flush(c);
-  ck_assert_int_eq(store_check(c, 1, 1, BIG), 0);
-  ck_assert(store_put_wait(c, 5, 5, BIG));
-  oc_cache_flush(c);
-  ck_assert_int_eq(store_check(c, 3, 3, BIG), 0);
-  ck_assert(store_put_wait(c, 6, 6, BIG));
-  oc_cache_flush(c);
-  ck_assert_int_eq(store_check(c, 0, 0, BIG), 0);
-  ck_assert_int_eq(store_check(c, 2, 2, BIG), 1);
-  oc_cache_stats(c, &stats);
-  ck_assert_uint_eq(stats.evicted, 3);
-  ck_assert_uint_le(stats.bytes, opt.max_bytes);
-  /* What is larger than the whole cache is not stored, and pushes nothing out. */
-  ck_assert(!store_put_wait(c, 9, 9, 5 * BIG));
-  oc_cache_close(c);
-  ck_assert_int_eq(store_invariants(folder), 4);
-}
-END_TEST
-
-START_TEST(entry_limit_and_held_objects)
-{
-  struct oc_cache_options opt = { .max_entries = 1 };
-  struct oc_cache *c = store_open_with(&opt, folder);
-  struct oc_cache_hit hit;
-  uint8_t key[OC_SHA256_LEN], got[OC_SHA256_LEN];
-
-  ck_assert(store_put_wait(c, 1, 1, BIG));
-  store_key(1, key);
-  ck_assert_int_eq(oc_cache_lookup(c, key, 0, &hit, NULL), 1);
-  ck_assert(store_put_wait(c, 2, 2, BIG));
-  oc_cache_flush(c);
-  ck_assert_int_eq(store_check(c, 1, 1, BIG), 0);
-  /* The hit holds a descriptor: the bytes are still there for whoever is being served. */
-  ck_assert_int_eq(oc_sha256_fd(hit.members[0].fd, NULL, got, NULL, NULL), 0);
-  ck_assert_mem_eq(got, hit.members[0].sha256, sizeof(got));
-  oc_cache_hit_clear(&hit);
-  oc_cache_close(c);
-  ck_assert_int_eq(store_invariants(folder), 1);
-}
-END_TEST
-
-START_TEST(limits_that_shrank)
-{
-  struct oc_cache *c = store_open(folder);
-  struct oc_cache_options opt = { .max_entries = 2 };
-
-  for (unsigned n = 0; n < 100; n++)
-    ck_assert_int_eq(store_put(c, n, n, 20000), 0);
-  oc_cache_close(c); /* writes what is queued */
-  ck_assert_int_eq(store_invariants(folder), 100);
-  c = store_open_with(&opt, folder);
-  ck_assert(store_put_wait(c, 100, 100, 20000));
-  oc_cache_close(c);
-  ck_assert_int_eq(store_invariants(folder), 2);
-}
-END_TEST
-
-START_TEST(free_space_floor)
-{
-  struct oc_cache_options opt = { .min_free_bytes = UINT64_MAX };
-  struct oc_cache *c = store_open_with(&opt, folder);
-
-  ck_assert(!store_put_wait(c, 1, 1, BIG));
-  ck_assert_int_eq(store_check(c, 1, 1, BIG), 0);
-  oc_cache_close(c);
-  ck_assert_int_eq(store_invariants(folder), 0);
-}
-END_TEST
-
 START_TEST(second_daemon_is_refused)
 {
   struct oc_cache *c = store_open(folder);
@@ -386,123 +305,6 @@ START_TEST(unfit_folders)
   oc_cache_close(c);
   ck_assert_int_eq(chmod(deep, 0777), 0);
   ck_assert_int_eq(oc_cache_open(&opt, &c, &err), OC_E_STORE);
-}
-END_TEST
-
-static int old_file(const char *name, const char *text)
-{
-  struct timespec past[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
-  int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
-
-  ck_assert_int_ge(fd, 0);
-  ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-  ck_assert_int_eq(futimens(fd, past), 0);
-  return fd;
-}
-
-/* A descriptor, and a mapping without one, count as writers. */
-static void check_writers(struct oc_cache *c, const char *name, int fd,
-                          const struct oc_cache_seen *at_rest)
-{
-  uint8_t digest[OC_SHA256_LEN];
-  struct oc_cache_seen seen = *at_rest;
-  int reader = open(name, O_RDONLY), mapped = open(name, O_RDWR);
-  char *map = mmap(NULL, 5, PROT_READ | PROT_WRITE, MAP_SHARED, mapped, 0);
-  auto_free char *other = store_path(folder, "other.onnx");
-  int alone = old_file(other, "model");
-
-  store_key(5, digest);
-  seen.at_ns += 120000000000LL;
-  ck_assert(!oc_cache_memo_put(c, fd, &seen, digest));
-  ck_assert(map != MAP_FAILED);
-  close(mapped);
-  oc_cache_see_writers(reader, &seen);
-  ck_assert_int_eq(seen.writers, OC_CACHE_HAS_WRITER);
-  munmap(map, 5);
-  close(alone);
-  alone = open(other, O_RDONLY);
-  ck_assert_int_eq(oc_cache_see(alone, &seen), 0);
-  oc_cache_see_writers(alone, &seen);
-  ck_assert_int_eq(seen.writers, OC_CACHE_NO_WRITER);
-  seen.at_ns += 3000000000LL;
-  ck_assert(oc_cache_memo_put(c, alone, &seen, digest));
-  close(alone);
-  close(reader);
-}
-
-START_TEST(memo_of_digests)
-{
-  struct oc_cache *c = store_open(folder);
-  auto_free char *name = store_path(folder, "m.onnx");
-  struct oc_cache_seen seen, later;
-  uint8_t want[OC_SHA256_LEN], got[OC_SHA256_LEN];
-  int fd = old_file(name, "model");
-
-  store_key(5, want);
-  ck_assert_int_eq(oc_cache_see(fd, &seen), 0);
-  ck_assert_int_eq(oc_cache_memo_get(c, fd, &seen, got), 0);
-  /* mtime was set back, but ctime says that the file is young. */
-  ck_assert(!oc_cache_memo_put(c, fd, &seen, want));
-  seen.at_ns += 3000000000LL; /* three seconds later it would have been at rest ... */
-  ck_assert(!oc_cache_memo_put(c, fd, &seen, want)); /* ... if nobody could write it */
-  oc_cache_see_writers(fd, &seen);
-  if (seen.writers == OC_CACHE_HAS_WRITER) /* else leases are not permitted here */
-    check_writers(c, name, fd, &seen);
-  seen.writers = OC_CACHE_NO_WRITER;
-  ck_assert(oc_cache_memo_put(c, fd, &seen, want));
-  oc_cache_flush(c);
-  ck_assert_int_eq(oc_cache_memo_get(c, fd, &seen, got), 1);
-  ck_assert_mem_eq(got, want, sizeof(want));
-  /* Same size, same mtime, other content: ctime moved. */
-  ck_assert_int_eq(pwrite(fd, "MODEL", 5, 0), 5);
-  struct timespec past[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
-  ck_assert_int_eq(futimens(fd, past), 0);
-  ck_assert_int_eq(oc_cache_see(fd, &later), 0);
-  ck_assert_int_eq(oc_cache_memo_get(c, fd, &later, got), 0);
-  /* It changed while it was hashed: nothing is remembered. */
-  ck_assert(!oc_cache_memo_put(c, fd, &seen, want));
-  close(fd);
-  oc_cache_close(c);
-}
-END_TEST
-
-START_TEST(memo_wants_regular_files)
-{
-  struct oc_cache_seen seen;
-  int dir = open(folder, O_RDONLY | O_DIRECTORY);
-
-  ck_assert_int_eq(oc_cache_see(dir, &seen), OC_E_ARG);
-  ck_assert_int_eq(oc_cache_see(-1, &seen), OC_E_IO);
-  close(dir);
-}
-END_TEST
-
-START_TEST(inputs_lists)
-{
-  static const char *const names[] = { "weights.bin", "data/part 2.bin", "" };
-  struct oc_cache *c = store_open(folder);
-  const char *const *got = NULL;
-  struct oc_arena arena;
-  uint8_t model[OC_SHA256_LEN];
-  size_t n = 99;
-
-  oc_arena_init(&arena, 0);
-  store_key(1, model);
-  ck_assert_int_eq(oc_cache_inputs_get(c, model, &arena, &got, &n), 0);
-  oc_cache_inputs_put(c, model, names, 3);
-  oc_cache_flush(c);
-  ck_assert_int_eq(oc_cache_inputs_get(c, model, &arena, &got, &n), 1);
-  ck_assert_uint_eq(n, 3);
-  for (size_t i = 0; i < n; i++)
-    ck_assert_str_eq(got[i], names[i]);
-  /* "None" is an answer too. */
-  store_key(2, model);
-  oc_cache_inputs_put(c, model, NULL, 0);
-  oc_cache_flush(c);
-  ck_assert_int_eq(oc_cache_inputs_get(c, model, &arena, &got, &n), 1);
-  ck_assert_uint_eq(n, 0);
-  oc_arena_clear(&arena);
-  oc_cache_close(c);
 }
 END_TEST
 
@@ -603,15 +405,8 @@ int main(void)
   tcase_add_test(t, plan_keys_name_objects);
   tcase_add_test(t, copied_members);
   tcase_add_test(t, refused_results);
-  tcase_add_test(t, least_recently_used_goes_first);
-  tcase_add_test(t, entry_limit_and_held_objects);
-  tcase_add_test(t, limits_that_shrank);
-  tcase_add_test(t, free_space_floor);
   tcase_add_test(t, second_daemon_is_refused);
   tcase_add_test(t, unfit_folders);
-  tcase_add_test(t, memo_of_digests);
-  tcase_add_test(t, memo_wants_regular_files);
-  tcase_add_test(t, inputs_lists);
   tcase_add_test(t, list_and_candidates);
   tcase_add_test(t, full_queue_says_so);
   suite_add_tcase(s, t);
