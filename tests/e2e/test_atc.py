@@ -69,6 +69,8 @@ class Atc(Case):
                 self.assertEqual({p.name: p.read_bytes() for p in folder.iterdir()}, files)
                 shutil.rmtree(folder)
                 key = self.ok(self.compile(None, "--json", *words)).json["data"]["key"]
+                wait_until(lambda k=key: self.world.omcc("cache", "show", k).status == 0,
+                           what="the entry, which is stored after the answer")
                 (self.world.work / "got").mkdir()
                 self.ok(self.world.omcc("cache", "get", key, "-o", "got/m.om"))
                 got = self.world.work / "got" / "weight"
