@@ -159,6 +159,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
             self.close_connection = True
+        elif kind == "slow_line" and blob and len(body) > 20000:
+            self.answer(200, b"", len(body))
+            for at in range(0, len(body), 2000):
+                if server.healed.wait(0.2):
+                    break
+                self.wfile.write(body[at:at + 2000])
+            self.close_connection = True
         elif kind == "wrong_bytes" and blob:
             self.answer(200, body[:-1] + bytes([body[-1] ^ 1]))
         elif kind == "short" and blob:

@@ -13,6 +13,7 @@ from remote_servers import KINDS, Failing, Nginx
 
 NO_PROXY = {"no_proxy": "*", "http_proxy": "", "https_proxy": "", "all_proxy": ""}
 OUTAGE_JOBS = 4
+SPARE = 2  # to see that the remote is used again; a trial may be cut on a busy machine
 
 
 def figure(text):
@@ -261,18 +262,19 @@ class Outages(Remote):
     """R27: what an outage costs, what it delivers, and when the remote is used again."""
 
     def fill(self, jobs):
-        """A server that has results of so many jobs and one more."""
+        """A server that has results of so many jobs and the spare ones."""
         server = self.nginx()
         a = self.machine(server.url, "read-write")
         self.wanted, self.baseline = [], []
-        for i in range(jobs + 1):
+        self.ok(a.omcc("daemon", "start"))
+        for i in range(jobs + SPARE):
             a.zoo("g1", "--seed", str(i + 1), name=f"m{i}.onnx")
             started = time.monotonic()
             self.compiled(a, f"m{i}.onnx")
             self.baseline.append(time.monotonic() - started)
             self.wanted.append(a.om().read_bytes())
-        self.put(a, jobs + 1)
-        self.models = [(a.work / f"m{i}.onnx").read_bytes() for i in range(jobs + 1)]
+        self.put(a, jobs + SPARE)
+        self.models = [(a.work / f"m{i}.onnx").read_bytes() for i in range(jobs + SPARE)]
         return server
 
     def one(self, world, i):
@@ -293,7 +295,7 @@ class Outages(Remote):
             b.write(f"m{i}.onnx", content)
         self.ok(b.omcc("daemon", "start"))
         spent = 0.0
-        for i in range(len(self.models) - 1):
+        for i in range(len(self.models) - SPARE):
             seconds, data = self.one(b, i)
             self.assertEqual(data["result"], "miss", (kind, data))
             self.assertTrue(any("remote cache was of no use" in r for r in data["miss_reasons"]),
@@ -304,8 +306,11 @@ class Outages(Remote):
     def recovery(self, failing, world):
         failing.heal()
         started = time.monotonic()
-        wait_until(lambda: self.remote(world)["breaker"] in ("half-open", "closed"), what="the probe")
-        _, data = self.one(world, len(self.models) - 1)
+        for spare in range(SPARE, 0, -1):
+            wait_until(lambda: self.remote(world)["breaker"] in ("half-open", "closed"), what="the probe")
+            _, data = self.one(world, len(self.models) - spare)
+            if data["result"] == "hit":
+                break
         self.assertEqual((data["result"], data["hit_kind"]), ("hit", "remote"), data)
         self.assertEqual(self.remote(world)["breaker"], "closed")
         return time.monotonic() - started
@@ -345,6 +350,22 @@ class Outages(Remote):
         self.assertLessEqual(back, 30)
         self.assertEqual(self.wrong, 0)
         figure(f"remote_recovery retry=default used_again_after_s={back:.1f}")
+
+    def test_a_slow_line_holds_nobody_back(self):
+        """An artifact that takes 7 s to come, at a speed that is allowed: compiled meanwhile."""
+        server = self.fill(1)
+        line = Failing("slow_line", server.data)
+        self.addCleanup(line.close)
+        b = self.machine(line.url, remote_min_speed="1K", remote_outage_limit="500ms")
+        b.write("m0.onnx", self.models[0])
+        self.ok(b.omcc("daemon", "start"))
+        data = self.compiled(b, "m0.onnx")
+        self.assertEqual(data["result"], "miss", data)
+        self.assertLess(data["elapsed_ms"], 6000)
+        self.assertEqual(b.om().read_bytes(), self.wanted[0])
+        self.assertEqual(b.status()["jobs"]["misses"], 1)
+        wait_until(lambda: b.status()["cache"]["entries"] == 1, what="the local entry")
+        figure(f"remote_slow_line transfer_ms>=6000 answered_after_ms={data['elapsed_ms']}")
 
     def test_certificates_are_a_finding(self):
         server = self.nginx()
