@@ -58,6 +58,8 @@ void oc_job_passes(struct oc_job *job, struct oc_pass_options *ret)
   if (oc_streq(oc_job_flag(job, "oo_dead_code_elimination", "true"), "false"))
     on &= ~OC_PASS_BIT(OC_PASS_DEAD);
   on = oc_passes_select(on, oc_job_flag(job, "passes", ""), &job->findings);
+  if (oc_streq(oc_job_flag(job, "oo_level", "O3"), "O1"))
+    on &= ~OC_PASSES_FUSION;
   *ret = (struct oc_pass_options){ .on = on };
   if (!wanted(job))
     return;

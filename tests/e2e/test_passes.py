@@ -46,6 +46,23 @@ class Passes(Case):
             self.assertIn("folded into filter and bias", more["conv-bn"])
         self.assertIn("could run together", more["epilogue"])
 
+    def test_same_bytes_from_another_path_and_worker(self):
+        args = ("--layers=1", "--width=16", "--heads=2", "--ffn=32", "--vocab=50", "--seq=8")
+        model = self.world.zoo("bert-base", *args)
+        self.ok(self.world.compile(model))
+        other = self.world.work / "another folder" / "net.onnx"
+        other.parent.mkdir()
+        other.write_bytes((self.world.work / model).read_bytes())
+        # with dumps nothing comes from the cache, and each job has a worker of its own
+        for output in ("out/a", "out/b"):
+            self.ok(self.world.compile(other, "--dump_passes=again", output=output))
+            self.assertEqual(self.world.om(output).read_bytes(), self.world.om().read_bytes())
+
+    def test_lowest_level_fuses_nothing(self):
+        model = self.world.zoo("resnet50", "--layers=1,1,1,1", "--width=8", "--image=32", "--classes=4")
+        self.ok(self.world.compile(model, "--passes=conv-bn,epilogue", "--oo_level=O1", "--dump_passes=low"))
+        self.assertEqual([n for n in self.dumps("low") if n in ("conv-bn", "epilogue")], [])
+
     def test_constant_folding_switched_off(self):
         model = self.world.zoo("g4")
         self.ok(self.world.compile(model, "--oo_constant_folding=false", "--dump_passes=off"))

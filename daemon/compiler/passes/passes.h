@@ -51,6 +51,12 @@ enum oc_stage { OC_STAGE_PARSED, OC_STAGE_INFERRED };
    OC_PASS_BIT(OC_PASS_RECURRENT) | OC_PASS_BIT(OC_PASS_RETYPE) |                        \
    OC_PASS_BIT(OC_PASS_DEAD))
 
+/* What makes one op of several: --oo_level=O1 runs none of them. */
+#define OC_PASSES_FUSION                                                                 \
+  (OC_PASS_BIT(OC_PASS_RESHAPE) | OC_PASS_BIT(OC_PASS_PAD_CONV) |                        \
+   OC_PASS_BIT(OC_PASS_CONV_BN) | OC_PASS_BIT(OC_PASS_BIAS) |                            \
+   OC_PASS_BIT(OC_PASS_EPILOGUE))
+
 struct oc_pass_info {
   const char *name; /* "identity" */
   const char *text; /* one line for help */
