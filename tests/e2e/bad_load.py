@@ -1,0 +1,156 @@
+"""Many peers that mean no good, or nothing at all: malformed frames, idle connections, peers that
+send a byte at a time or never read. Used by a short test and a long one with larger numbers."""
+import contextlib
+import os
+import random
+import resource
+import socket
+import struct
+import sys
+import time
+
+import wire
+from harness import Case, wait_until
+
+PING = wire.field(1, 7) + wire.field(7, b"")
+
+
+def figure(text):
+    print(f"figure {text}", file=sys.stderr)
+
+
+class BadLoad(Case):
+    frames, idle, slow, deaf = 3000, 1500, 200, 30
+
+    def setUp(self):
+        super().setUp()
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        folder = self.world.root / "home" / ".config" / "omcc"
+        folder.mkdir(parents=True)
+        (folder / "omccd.yaml").write_text("max_connections: 20000\n")
+        self.ok(self.world.omcc("daemon", "start"))
+        self.pid = self.world.daemon_pid()
+        self.good = wire.Peer(self.world.socket)
+        self.addCleanup(self.good.close)
+
+    def rss(self):
+        with open(f"/proc/{self.pid}/statm") as f:
+            return int(f.read().split()[1]) * resource.getpagesize()
+
+    def ping_us(self):
+        begun = time.perf_counter()
+        self.good.send(wire.frame(PING))
+        self.assertIsNotNone(self.good.receive())
+        return (time.perf_counter() - begun) * 1e6
+
+    def pings(self, n=300):
+        took = sorted(self.ping_us() for _ in range(n))
+        return took[n // 2], took[n * 99 // 100]
+
+    def still_the_same(self):
+        self.assertEqual(self.world.daemon_pid(), self.pid, self.world.log())
+
+    def malformed(self, rng):
+        """One bad stream: a header that is wrong, a body that is noise, an order that is not."""
+        kind = rng.randrange(7)
+        noise = rng.randbytes(rng.randrange(1, 200))
+        if kind == 0:
+            return noise
+        if kind == 1:
+            return wire.frame(noise, magic=rng.getrandbits(32))
+        if kind == 2:
+            return wire.frame(noise, version=rng.randrange(2, 256))
+        if kind == 3:
+            return wire.frame(noise, length=rng.randrange(1 << 20, 1 << 32))
+        if kind == 4:
+            return wire.frame(noise, n_fds=rng.randrange(1, 256))
+        if kind == 5:
+            return wire.hello() + wire.hello()
+        return wire.hello() + wire.frame(bytes(rng.randbytes(40)))
+
+    def test_malformed_frames(self):
+        """R6: each closes its own connection, and nothing of it stays."""
+        rng = random.Random(3)
+        took = []
+        before = self.rss()
+        for i in range(self.frames):
+            with socket.socket(socket.AF_UNIX) as s, contextlib.suppress(OSError):
+                s.settimeout(20)
+                s.connect(str(self.world.socket))
+                s.sendall(self.malformed(rng))
+                s.shutdown(socket.SHUT_WR)
+                while s.recv(4096):
+                    pass
+            if i % 10 == 0:
+                took.append(self.ping_us())
+        self.still_the_same()
+        grown = self.rss() - before
+        took.sort()
+        self.assertLess(grown, 4 << 20)
+        figure(f"R6 frames={self.frames} crashes=0 grown_kib={grown / 1024:.0f} "
+               f"good_ping_us p50={took[len(took) // 2]:.0f} p99={took[len(took) * 99 // 100]:.0f}")
+
+    def test_idle_connections(self):
+        """R7: what a connection that does nothing costs."""
+        before = self.rss()
+        peers = []
+        self.addCleanup(lambda: [p.close() for p in peers])
+        for _ in range(self.idle):
+            peers.append(wire.Peer(self.world.socket))
+        each = (self.rss() - before) / self.idle
+        p50, p99 = self.pings()
+        for peer in peers:
+            peer.close()
+        peers.clear()
+        self.still_the_same()
+        self.assertLess(each, 16384)
+        figure(f"R7 idle={self.idle} bytes_each={each:.0f} ping_us p50={p50:.0f} p99={p99:.0f}")
+
+    def test_slow_and_deaf_peers(self):
+        """R8: one byte a second before the greeting is cut off in time; who never reads is cut off
+        when too much waits for him."""
+        before = self.rss()
+        greeting = wire.hello()
+        slow = [socket.socket(socket.AF_UNIX) for _ in range(self.slow)]
+        for s in slow:
+            s.connect(str(self.world.socket))
+            s.setblocking(False)
+        deaf = [wire.Peer(self.world.socket) for _ in range(self.deaf)]
+        begun = time.monotonic()
+        worst = []
+        for second in range(len(greeting) - 1):
+            for s in slow:
+                with contextlib.suppress(OSError):
+                    s.send(greeting[second:second + 1])
+            for peer in deaf:
+                peer.socket.setblocking(False)
+                with contextlib.suppress(OSError):
+                    for _ in range(200):
+                        peer.socket.send(wire.frame(PING))
+            worst.append(self.pings(50)[1])
+            if self.closed(slow):
+                break
+            time.sleep(max(0.0, begun + second + 1 - time.monotonic()))
+        grown = self.rss() - before
+        cut = time.monotonic() - begun
+        self.assertTrue(self.closed(slow))
+        for peer in (*deaf, *slow):
+            peer.close()
+        self.still_the_same()
+        self.assertLess(grown, (self.slow << 16) + (self.deaf << 22))
+        worst.sort()
+        figure(f"R8 slow={self.slow} deaf={self.deaf} closed_after_s={cut:.0f} grown_mib={grown / 1048576:.1f} "
+               f"good_ping_us p99_of_the_worst_second={worst[-1]:.0f}")
+
+    @staticmethod
+    def closed(sockets):
+        for s in sockets:
+            try:
+                if s.recv(1, socket.MSG_PEEK):
+                    return False
+            except BlockingIOError:
+                return False
+            except OSError:
+                pass
+        return True
