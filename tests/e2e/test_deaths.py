@@ -137,8 +137,9 @@ class Clients(Deaths):
 
     def test_killed_with_another_waiting(self):
         """R5, R22: the other waiter gets the one compile's result."""
+        places = PLACES[::3]
         requests = 0
-        for place in PLACES:
+        for place in places:
             with self.subTest(place):
                 leader = self.begin(place=place, output="out/leader")
                 worker = self.world.wait_stopped("omcc-worker")
@@ -152,7 +153,8 @@ class Clients(Deaths):
                 self.assertEqual((jobs["compiles"], jobs["worker_deaths"]), (1, 0))
                 self.ok(self.world.omcc("daemon", "stop", "--now"))
                 shutil.rmtree(self.world.cache)
-        figure(f"R5 points={len(PLACES)} other_waiter=served compiles_each=1")
+                requests = self.world.log().count(" request job=")
+        figure(f"R5 points={len(places)} other_waiter=served compiles_each=1")
 
 
 class Crowd(Deaths):

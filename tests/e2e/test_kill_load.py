@@ -4,7 +4,7 @@ from kill_load import KillLoad as Load
 
 
 class Short(Load):
-    seconds = 8
+    seconds = 7
 
     def test_kills(self):
         self.run_load()
