@@ -159,6 +159,13 @@ int omcc_submit(struct omcc *c, const struct omcc_request *request,
   rc = fill_submit(job, request, err);
   if (!rc)
     rc = omcc_send_submit(job, err);
+  /* A daemon that was lost between greeting and request is like one that is lost later:
+   * the next wait says so, and omcc_reconnect() sends the job again. */
+  if (rc == OMCC_E_CLOSED && c->channel) {
+    oc_channel_free(c->channel);
+    c->channel = NULL;
+    rc = 0;
+  }
   if (rc < 0) {
     job->finished = true; /* nothing to detach from */
     omcc_job_free(job);
