@@ -178,11 +178,48 @@ START_TEST(shapes)
 }
 END_TEST
 
+/* twice(a) -> y: the indices of the two largest of relu(a), through a call of its own. */
+START_TEST(functions_stand_in_place_of_calls)
+{
+  struct oc_import_options o = { 0 };
+  oc_buf_init(&im.model, 1 << 20);
+  tf_graph_from(X "c PartitionedCall x f=Ftwice Tout=I3\nd Abs c\n", &im.model);
+  tf_function_into(&im.model, "twice", "a", "y", "k:indices:0",
+                   "p StatefulPartitionedCall a f=Frelu Tout=I1\nn Const - value=c3::2\n"
+                   "k TopKV2 p:output:0,n:output:0 T=t1\n");
+  tf_function_into(&im.model, "relu", "b", "z", "r:activations:0", "r Relu b T=t1\n");
+  import_bytes_with(oc_import_tensorflow, im.model.data, im.model.len, &o, &im);
+  ck_assert_str_eq(im.findings_text, "");
+  ck_assert_str_eq(text_of(false),
+                   "c/twice/p/relu/r = Relu(x=x)\n"
+                   "c/twice/p = Identity(x=c/twice/p/relu/r)\n"
+                   "c/twice/k = TopK(x=c/twice/p, k=c/twice/n) dim=-1 largest=true\n"
+                   "c = Identity(x=c/twice/k:1)\nd = Abs(x=c)\n");
+  imported_clear(&im);
+}
+END_TEST
+
+START_TEST(functions_without_end_are_refused)
+{
+  struct oc_import_options o = { 0 };
+  oc_buf_init(&im.model, 1 << 20);
+  tf_graph_from(X "c PartitionedCall x f=Fagain Tout=I1\n", &im.model);
+  tf_function_into(&im.model, "again", "a", "y", "p:output:0",
+                   "p PartitionedCall a f=Fagain Tout=I1\n");
+  import_bytes_with(oc_import_tensorflow, im.model.data, im.model.len, &o, &im);
+  ck_assert_int_ne(im.rc, 0);
+  ck_assert_str_eq(im.findings_text, "model-malformed()");
+  imported_clear(&im);
+}
+END_TEST
+
 int main(void)
 {
   Suite *s = suite_create("import_tensorflow");
   TCase *c = tcase_create("tensorflow");
   tcase_add_loop_test(c, graphs, 0, (int)(sizeof(cases) / sizeof(cases[0])));
+  tcase_add_test(c, functions_stand_in_place_of_calls);
+  tcase_add_test(c, functions_without_end_are_refused);
   tcase_add_test(c, ends);
   tcase_add_test(c, old_placeholders);
   tcase_add_test(c, constants);

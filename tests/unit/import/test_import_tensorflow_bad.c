@@ -107,12 +107,14 @@ START_TEST(mutations)
       "s Split a,d num_split=i2\nk ConcatV2 s,s:1,a N=i2\n"
       "t Const - value=c3:4:0;3;1;2\nu Transpose k,t\nn Const - value=c3:2:1;-1\n"
       "r Reshape u,n\ne Enter r frame_name=sf\nm Merge e,j N=i2\nl LoopCond l0\n"
-      "l0 Const - value=c10::1\ng Switch m,l\nj NextIteration g:1\nq Exit g\n";
+      "l0 Const - value=c10::1\ng Switch m,l\nj NextIteration g:1\nq Exit g\n"
+      "v PartitionedCall x f=Fh Tout=I1\n";
   struct oc_buf model;
   uint64_t seed = 88172645463325252u;
   unsigned imported = 0;
   oc_buf_init(&model, 1 << 16);
   tf_graph_from(graph, &model);
+  tf_function_into(&model, "h", "a", "y", "z:activations:0", "z Relu a T=t1\n");
   for (unsigned round = 0; round < 4000; round++) {
     static struct imported im;
     struct oc_error err = { 0 };

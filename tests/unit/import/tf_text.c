@@ -155,3 +155,43 @@ void tf_graph_from(const char *text, struct oc_buf *out)
     text += n + (text[n] == '\n');
   }
 }
+
+static void put_arg(struct oc_buf *signature, uint32_t number, const char *name)
+{
+  struct oc_buf arg;
+  oc_buf_init(&arg, MOST);
+  oc_wire_put_string(&arg, 1, name);
+  oc_wire_put_message(signature, number, &arg);
+  oc_buf_clear(&arg);
+}
+
+void tf_function_into(struct oc_buf *out, const char *name, const char *arg,
+                      const char *result, const char *from, const char *nodes)
+{
+  struct oc_buf library, fn, signature, entry, text;
+  struct oc_wire w;
+  struct oc_field f;
+  oc_buf_init(&library, MOST);
+  oc_buf_init(&fn, MOST);
+  oc_buf_init(&signature, MOST);
+  oc_buf_init(&entry, MOST);
+  oc_buf_init(&text, MOST);
+  oc_wire_put_string(&signature, 1, name);
+  put_arg(&signature, 2, arg);
+  put_arg(&signature, 3, result);
+  oc_wire_put_message(&fn, 1, &signature);
+  tf_graph_from(nodes, &text);
+  oc_wire_open(&w, text.data, text.len);
+  while (oc_wire_next(&w, &f))
+    oc_wire_put_bytes(&fn, 3, f.data, f.len);
+  oc_wire_put_string(&entry, 1, result);
+  oc_wire_put_string(&entry, 2, from);
+  oc_wire_put_message(&fn, 4, &entry);
+  oc_wire_put_message(&library, 1, &fn);
+  oc_wire_put_message(out, 2, &library);
+  oc_buf_clear(&library);
+  oc_buf_clear(&fn);
+  oc_buf_clear(&signature);
+  oc_buf_clear(&entry);
+  oc_buf_clear(&text);
+}

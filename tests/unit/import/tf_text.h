@@ -12,6 +12,9 @@
 
 #include "base/buf.h"
 
+/* A function of one argument and one result for the library; `nodes` as above. */
+void tf_function_into(struct oc_buf *out, const char *name, const char *arg,
+                      const char *result, const char *from, const char *nodes);
 void tf_graph_from(const char *text, struct oc_buf *out);
 
 #endif

@@ -75,20 +75,36 @@ struct tf_node {
   uint32_t most_out; /* highest output that is read, plus one */
   bool cut;          /* given as an input: becomes a Data */
   struct oc_op *made;
+  uint32_t calls;            /* how many functions it came through */
   struct tf_node *loop;      /* Merge and Switch: the LoopCond of their loop */
   struct tf_node *exits;     /* LoopCond: Exit nodes of the loop */
   struct tf_node *next_exit; /* chain of those */
+};
+
+/* A function of the graph's library; its nodes are read anew for each call. */
+struct tf_function {
+  struct tf_function *next;
+  const char *name;
+  const char **args, **outs;
+  uint32_t n_args, n_outs;
+  struct oc_str body;
 };
 
 struct tf_model {
   int64_t producer; /* version of the writer */
   struct tf_node *nodes;
   size_t n_nodes;
-  size_t n_functions;
+  struct tf_function *functions;
 };
 
 /* 0 and the model, OC_E_FORMAT with a finding, or OC_E_NOMEM. */
 int tf_read_model(struct import_reader *r, struct tf_model *ret);
+/* "node", "node:3" or "^node". */
+int tf_read_input(struct import_reader *r, struct oc_str text, struct tf_input *ret);
+int tf_read_node(struct import_reader *r, struct oc_str body, struct tf_node **ret);
+/* functions.c: the library, and the nodes of functions in place of plain calls. */
+int tf_read_library(struct import_reader *r, struct oc_str body, struct tf_model *m);
+int tf_inline_functions(struct import_reader *r, struct tf_model *m);
 /* One entry of NodeDef.attr (read_attr.c). */
 int tf_read_attr(struct import_reader *r, struct oc_str body, struct tf_attr **ret);
 int tf_read_shape(struct import_reader *r, struct oc_str body, struct tf_shape *ret);

@@ -23,7 +23,7 @@ const struct tf_attr *tf_attr_find(const struct tf_node *n, const char *name)
 }
 
 /* "node", "node:3" or "^node". */
-static int read_input(struct import_reader *r, struct oc_str text, struct tf_input *ret)
+int tf_read_input(struct import_reader *r, struct oc_str text, struct tf_input *ret)
 {
   const void *where = text.p;
   ret->control = text.len > 0 && text.p[0] == '^';
@@ -66,7 +66,7 @@ static int read_node_field(struct import_reader *r, const struct oc_field *f,
   case NODE_NAME: return read_text(r, s, &n->name);
   case NODE_OP: return read_text(r, s, &n->op);
   case NODE_INPUT:
-    return *at < n->n_inputs ? read_input(r, s, &n->inputs[(*at)++]) : OC_OK;
+    return *at < n->n_inputs ? tf_read_input(r, s, &n->inputs[(*at)++]) : OC_OK;
   case NODE_ATTR: {
     int rc = tf_read_attr(r, s, *last);
     if (!rc)
@@ -77,7 +77,7 @@ static int read_node_field(struct import_reader *r, const struct oc_field *f,
   }
 }
 
-static int read_node(struct import_reader *r, struct oc_str body, struct tf_node **ret)
+int tf_read_node(struct import_reader *r, struct oc_str body, struct tf_node **ret)
 {
   struct tf_node *n = OC_NEW(r->arena, struct tf_node);
   size_t n_inputs = import_count(r, body, NODE_INPUT);
@@ -105,12 +105,6 @@ static int read_node(struct import_reader *r, struct oc_str body, struct tf_node
     return import_malformed(r, body.p, "a node has no name or no operator");
   *ret = n;
   return OC_OK;
-}
-
-static size_t count_functions(const struct import_reader *r, struct oc_str library)
-{
-  size_t n = import_count(r, library, 1);
-  return n == SIZE_MAX ? 0 : n;
 }
 
 static int64_t read_producer(struct oc_str versions)
@@ -164,15 +158,16 @@ static int read_fields(struct import_reader *r, struct tf_model *m)
   while (oc_wire_next(&w, &f)) {
     if (f.type != OC_WIRE_BYTES)
       continue;
-    if (f.number == GRAPH_LIBRARY)
-      m->n_functions += count_functions(r, oc_field_str(&f));
+    int rc = f.number == GRAPH_LIBRARY ? tf_read_library(r, oc_field_str(&f), m) : OC_OK;
+    if (rc)
+      return rc;
     if (f.number == GRAPH_VERSIONS)
       m->producer = read_producer(oc_field_str(&f));
     if (f.number != GRAPH_NODE)
       continue;
     if (++r->total_nodes > OC_MAX_OPS)
       return import_malformed(r, f.data, "it has more nodes than any model");
-    int rc = read_node(r, oc_field_str(&f), last);
+    rc = tf_read_node(r, oc_field_str(&f), last);
     if (rc)
       return rc;
     last = &(*last)->next;
@@ -195,5 +190,7 @@ int tf_read_model(struct import_reader *r, struct tf_model *ret)
   int rc = read_fields(r, ret);
   if (!rc && ret->n_nodes == 0)
     rc = import_malformed(r, r->base, "it has no nodes");
+  if (!rc && ret->functions)
+    rc = tf_inline_functions(r, ret);
   return rc;
 }
