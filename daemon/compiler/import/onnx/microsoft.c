@@ -2,6 +2,7 @@
  * of transformers: each is taken apart into what it was made of. The vendor's parser
  * knows none of them. */
 #include <math.h>
+#include <string.h>
 
 #include "import/onnx/build.h"
 
@@ -58,6 +59,14 @@ static struct oc_op *look_up(struct onnx_cx *cx, const char *suffix, uint32_t ta
   return op;
 }
 
+/* Does a node read the output, or does --out_nodes name it? */
+static bool is_asked_for(struct onnx_cx *cx, uint32_t output)
+{
+  const char *asked = cx->im->opt->out_nodes;
+  return onnx_used(cx, output) ||
+         (asked && onnx_wants(cx, output) && strstr(asked, cx->node->outputs[output]));
+}
+
 static void embed_layer_norm(struct onnx_cx *cx)
 {
   enum { IDS, SEGMENTS, WORDS, PLACES, SEGMENT_TABLE, GAMMA, BETA, MASK, POSITIONS };
@@ -65,7 +74,7 @@ static void embed_layer_norm(struct onnx_cx *cx)
     onnx_refuse(cx, "it has no position_ids");
     return;
   }
-  if (onnx_wants(cx, 1)) { /* how many steps the mask leaves; none without a mask */
+  if (is_asked_for(cx, 1)) { /* how many steps the mask leaves; none without a mask */
     static const int64_t steps[] = { 1 };
     struct oc_op *mask = onnx_has(cx, MASK) ? onnx_unary(cx, "_Mask", "Identity", MASK)
                                             : onnx_unary(cx, "_NoMask", "ZerosLike", IDS);
