@@ -12,7 +12,7 @@ import time
 import unittest
 
 import schemas
-from harness import BIN, SOC, Case, main, wait_until
+from harness import BIN, BINARY_DIR, SOC, Case, main, wait_until
 
 OTHER_UID = 54321  # nobody's
 
@@ -353,6 +353,56 @@ class Links(Store):
         relabelled = self.ok(self.world.compile(self.model, "--relabel", "--json", output="out/own"))
         self.assertEqual(relabelled.json["data"]["artifact"]["placed"], "relabelled")
         self.assertEqual(relabelled.ids, [i for i in relabelled.ids if i != "link-refused"])
+
+
+class Delivery(Store):
+    """What the vendor's compiler left beside the artifact comes with a hit as with the run."""
+
+    def setUp(self):
+        super().setUp()
+        self.toolkit = self.world.root / "toolkit"
+        shutil.copytree(BINARY_DIR / "fake-atc", self.toolkit)
+        self.world.env["ASCEND_HOME_PATH"] = str(self.toolkit)
+
+    def run_atc(self, *words, umask=0o022):
+        result = self.ok(self.world.compile(self.model, *words, backend=None, umask=umask))
+        files = {p.relative_to(self.world.work).as_posix(): (p.read_bytes(), p.stat().st_mode & 0o777)
+                 for p in self.world.work.rglob("*") if p.is_file() and p.name != self.model}
+        shutil.rmtree(self.world.work / "out")
+        return result, files
+
+    def test_files_and_output_of_a_hit(self):
+        (self.toolkit / "fake-atc.conf").write_text("FAKE_DYNAMIC=1\nFAKE_WEIGHT_FILES=3\nFAKE_SIZE=40000\n")
+        first, made = self.run_atc("--external_weight=1")
+        self.assertEqual(len(made), 4)
+        self.assertIn("out/m_linux_x86_64.om", made)
+        self.assertEqual(len([n for n in made if n.startswith("out/weight/")]), 3)
+        self.stored()
+        for umask in (0, 0o077):
+            again, files = self.run_atc("--external_weight=1", umask=umask)
+            self.assertTrue(self.summary(again).startswith("hit"), again)
+            self.assertEqual(files, made)
+            self.assertEqual(again.out_bytes, first.out_bytes)
+        self.assertEqual({mode for _, mode in made.values()}, {0o600})
+
+    def test_collecting_by_toolkit(self):
+        self.run_atc()
+        self.stored()
+        version = self.keys() and self.ok(self.world.omcc("cache", "list", "--json")).json["data"]["entries"][0]["toolkit"]
+        self.assertTrue(version)
+        self.assertEqual(self.care("gc", "--toolkit", "1.2.3")["counters"]["entries"], 0)
+        self.assertEqual(self.care("gc", "--toolkit", version, "--dry-run")["counters"]["entries"], 1)
+        self.assertEqual(self.care("gc", "--toolkit", version)["counters"]["entries"], 1)
+
+    def test_time_saved(self):
+        (self.toolkit / "fake-atc.conf").write_text("FAKE_SLEEP_MS=700\n")
+        self.run_atc()
+        self.stored()
+        self.run_atc()
+        counters = self.ok(self.world.omcc("cache", "stats", "--json")).json["data"]["counters"]
+        self.assertGreaterEqual(counters["saved_ms"], 700)
+        wait_until(lambda: self.ok(self.world.omcc("cache", "stats", "--since", "1h", "--json"))
+                   .json["data"]["counters"].get("saved_ms", 0) >= 700, what="the figures of this hour")
 
 
 class Room(Store):
