@@ -97,6 +97,10 @@ static void compare(struct oc_job *job, const struct oc_om_info *info,
     if (!oc_streq(report->ops[i]->engine, "graph"))
       compare_op(job, &ops, report->ops[i], m);
   oc_map_clear(&ops);
+  if (m->agreed + m->differed)
+    oc_finding_add(&job->findings, OC_FINDING_PREDICTION_AGREED, "", "agreed",
+                   oc_arena_printf(&job->arena, "%u", m->agreed), "differed",
+                   oc_arena_printf(&job->arena, "%u", m->differed), NULL);
 }
 
 int oc_job_verify(struct oc_job *job, const Omcc__V1__Verify *request,

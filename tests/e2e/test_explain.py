@@ -1,4 +1,5 @@
 """omcc explain: the answer by name for ops that behave differently on two chips."""
+import onnx_file
 import schemas
 from harness import SOC, Case, main
 
@@ -52,6 +53,32 @@ class Explain(Case):
         ops = [o for o in value["data"]["ops"] if o["source_type"] == "MaxPool"]
         self.assertEqual([(o["engine"], self.out(o)[0]) for o in ops], [("aicpu", "float32")])
         self.assertIn("warning", [f["severity"] for f in value["findings"]])
+
+    def test_the_chain_of_the_option_page(self):
+        """A kept op gets its own dtype, else a higher precision, else AI CPU, else an error: on two chips."""
+        window = onnx_file.ints("kernel_shape", 2, 2) + onnx_file.ints("strides", 2, 2)
+        f32, picture, half = onnx_file.F32, ("x", 1, (1, 8, 8, 8)), ("y", 1, (1, 8, 4, 4))
+        files = {"pool.onnx": onnx_file.one_op("AveragePool", [picture], half, window),
+                 "roi.onnx": onnx_file.one_op("MaxRoiPool", [picture, ("rois", f32, (2, 5))], ("y", f32, (2, 8, 2, 2)),
+                                              onnx_file.ints("pooled_shape", 2, 2))}
+        files["celu.onnx"] = onnx_file.one_op("Celu", [("x", onnx_file.BF16, (4,))], ("y", onnx_file.BF16, (4,)))
+        for name, data in files.items():
+            self.world.write(name, data)
+        relu, sign, conv = (self.world.zoo(kind) for kind in ("relu", "sign-bf16", "conv"))
+        chains = {"Ascend910B1": (relu, "celu.onnx", "pool.onnx", "roi.onnx"), SOC: (relu, sign, "pool.onnx", conv)}
+        steps = (("float32", "float32", "aicore"), ("bfloat16", "float32", "aicore"), ("float32", "float32", "aicpu"),
+                 ("float32", "float32", "none"))
+        for soc, models in chains.items():
+            for model, (orig, got, engine) in zip(models, steps):
+                value = self.explain(model, "--precision_mode=force_fp16", soc=soc)
+                op, = [o for o in value["data"]["ops"] if o["engine"] not in ("graph", "framework")]
+                value = self.explain(model, "--precision_mode=force_fp16", self.keep(f"OpType::{op['type']}"),
+                                     status=2 if engine == "none" else 0, soc=soc)
+                op = self.op(value, op["name"])
+                self.assertEqual((op["outputs"][0]["orig"], op["outputs"][0]["got"], op["engine"]),
+                                 (orig, got, engine), f"{soc} {model}")
+                wanted = {"aicpu": "aicpu-fallback", "none": "no-engine"}.get(engine)
+                self.assertEqual(wanted in [f["id"] for f in value["findings"]], wanted is not None, f"{soc} {model}")
 
     def test_conv_without_an_engine(self):
         model = self.world.zoo("conv")

@@ -4,7 +4,7 @@ import json
 import os
 
 import schemas
-from harness import SOC, Case, main
+from harness import BINARY_DIR, SOC, Case, main
 
 B1 = "Ascend910B1"
 
@@ -362,6 +362,43 @@ class CheckList(Question):
         self.ok(self.world.omcc("inspect", "--check-list=custom.cfg", om))
         self.world.write("custom.cfg", "/b0/act/Relu::InputDtype:float16,OutputDtype:float16\n")
         self.fails(self.world.omcc("inspect", "--check-list=custom.cfg", om), 1, "artifact-differs")
+
+    def test_a_vendors_file_with_compressed_attributes(self):
+        """Agreement counted and each difference a finding, after the run and from the file alone."""
+        ops = [{"name": "conv_relu", "type": "Conv2D", "dtype": "float16", "orig": "float32",
+                "origins": ["/b0/conv/Conv", "/b0/act/Relu"]},
+               {"name": "/b1/conv/Conv", "type": "Conv2D", "dtype": "float32", "orig": "float32",
+                "origins": ["/b1/conv/Conv"]},
+               {"name": "norm", "type": "InstanceNorm", "dtype": "float32", "orig": "float32",
+                "origins": ["/b1/norm/InstanceNormalization"]}]
+        self.world.env["ASCEND_HOME_PATH"] = str(BINARY_DIR / "fake-atc")
+        self.world.env["FAKE_OPMAP"] = str(self.world.work / self.world.write("ops.json", json.dumps(ops)))
+        keep = self.keep("/b0/act/Relu", "/b1/conv/Conv", "OpType::InstanceNorm")
+        seen = []
+        for compress in ("", "1"):
+            self.world.env["FAKE_COMPRESS"] = compress
+            self.world.omcc("cache", "clear")
+            self.world.omcc("daemon", "stop")
+            out = f"out/m{compress}"
+            ran = self.ok(self.world.compile(self.world.zoo("g1"), keep, "--json", output=out, backend="atc",
+                                             soc=B1)).json
+            result = self.world.omcc("inspect", "--json", "--check-list=keep.cfg", f"{out}.om")
+            self.assertEqual(result.status, 1, str(result))
+            value = schemas.check(self, result, "check-list")
+            self.assertEqual([value["data"][k] for k in ("agreed", "differed", "unmatched")], [2, 1, 0])
+            found, = [f for f in value["findings"] if f["id"] == "artifact-differs-fused"]
+            self.assertEqual((found["file"], found["line"]), ("keep.cfg", 1))
+            self.assertIn("float16", found["text"])
+            fused, = [f for f in ran["findings"] if f["id"] == "prediction-fused"]
+            self.assertIn("fused into 'conv_relu'", fused["text"])
+            counted, = [f for f in ran["findings"] if f["id"] == "prediction-agreed"]
+            self.assertIn("2 have the predicted dtypes and 1 differ", counted["text"])
+            seen.append([(f["id"], f["text"]) for f in value["findings"]])
+        self.assertEqual(seen[0], seen[1])
+        for name, compressed in (("m", False), ("m1", True)):
+            data = (self.world.work / f"out/{name}.om").read_bytes()
+            self.assertEqual((b"om_compress_version" in data, data.count(b"_datadump_original_op_names") == 1),
+                             (compressed, compressed))
 
     def test_mistakes(self):
         om = self.compiled()

@@ -8,6 +8,7 @@ import copy
 import json
 import re
 
+import onnx_file
 from wire import field
 
 DTYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9,
@@ -80,8 +81,7 @@ def name_tensors(case, known):
 
 def value_info(name, dtype, shape=SHAPE):
     need(dtype in DTYPES, f"ONNX has no {dtype}")
-    dims = b"".join(field(1, field(1, d)) for d in shape)
-    return field(1, name) + field(2, field(1, field(1, DTYPES[dtype]) + field(2, dims)))
+    return onnx_file.value_info(name, DTYPES[dtype], shape)
 
 
 def initializer(name, dtype):
@@ -105,8 +105,7 @@ class Model:
             for t in node.get("inputs", []) + node.get("outputs", []):
                 need(not t.get("attrs"), "attributes of the engine")
             self.add(node)
-        imports = field(8, field(2, 13)) + field(8, field(1, DOMAIN) + field(2, 1))
-        self.bytes = field(1, 8) + field(7, self.parts + field(2, "case")) + imports
+        self.bytes = onnx_file.model(self.parts, [(DOMAIN, 1)])
 
     def tensor(self, source, dtype):
         """The name of a tensor, whose dtype must be what its reader says."""
@@ -138,16 +137,12 @@ class Model:
         row = self.table.get(node["type"])
         for tensors, side in ((inputs, "inputs"), (outputs, "outputs")):
             need(not any(t.get("name") for t in tensors) or (row and len(row[side]) == 1), "names of tensors")
-        body = b"".join(field(1, self.tensor(t["from"], t["dtype"])) for t in inputs)
-        body += b"".join(field(2, f"{node['name']}:{i}") for i in range(len(outputs)))
-        body += field(3, node["name"]) + field(4, node["type"])
+        attrs, domain = b"", DOMAIN
         if node["type"] == "Cast":
-            to = field(1, "to") + field(3, DTYPES.get(outputs[0]["dtype"], 0)) + field(20, 2)
             need(outputs[0]["dtype"] in DTYPES, "ONNX has no such dtype")
-            body += field(5, to)
-        else:
-            body += field(7, DOMAIN)
-        self.parts += field(1, body)
+            attrs, domain = field(5, field(1, "to") + field(3, DTYPES[outputs[0]["dtype"]]) + field(20, 2)), ""
+        self.parts += onnx_file.node(node["type"], [self.tensor(t["from"], t["dtype"]) for t in inputs],
+                                     [f"{node['name']}:{i}" for i in range(len(outputs))], node["name"], domain, attrs)
         for i, t in enumerate(outputs):
             self.parts += field(13, value_info(f"{node['name']}:{i}", t["dtype"]))
 

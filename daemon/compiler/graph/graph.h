@@ -152,6 +152,7 @@ struct oc_op {
   uint32_t keep_also;  /* the next one that hit, 0 none */
   bool dynamic_impl;   /* some tensor's shape is not static */
   bool inserted;       /* a Cast that the judge put in */
+  bool type_inferred; /* retyped by a rule that was read from a closed pass's name only */
   enum oc_engine engine;
   int32_t column;               /* chosen column of the table, -1 none */
   const struct oc_value *value; /* Const only */

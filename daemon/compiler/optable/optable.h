@@ -195,6 +195,8 @@ struct oc_retype {
   const char *source; /* a public source, or "inferred" */
 };
 bool oc_retype_applies(const struct oc_retype *r, const char *table_id);
+/* No public source shows the rule: what it leads to is not sure. */
+bool oc_retype_inferred(const struct oc_retype *r);
 
 /* A type that some path can emit but no engine of the named tables takes. */
 struct oc_unsupported {

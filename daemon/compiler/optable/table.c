@@ -80,3 +80,8 @@ bool oc_retype_applies(const struct oc_retype *r, const char *table_id)
 {
   return oc_word_in(r->tables, table_id);
 }
+
+bool oc_retype_inferred(const struct oc_retype *r)
+{
+  return oc_starts_with(r->source, "inferred");
+}

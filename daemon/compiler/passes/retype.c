@@ -232,6 +232,7 @@ static bool apply_row(struct pass_run *r, struct oc_op *op, const struct oc_rety
   if (way->fn ? !way->fn(r, op) : !drop_inputs(r, op, row->to))
     return false;
   op->type = row->to;
+  op->type_inferred |= oc_retype_inferred(row);
   name_tensors(r, op, row->to);
   pass_note(r, op, "%s -> %s", row->from, row->to);
   return true;

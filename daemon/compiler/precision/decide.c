@@ -106,6 +106,8 @@ static enum oc_sure sure_of(const struct oc_run *r, const struct oc_op_info *n)
 {
   if (n->op->engine == OC_ENGINE_GRAPH)
     return OC_SURE_EXACT;
+  if (n->op->type_inferred)
+    return OC_SURE_OPEN;
   if (!n->row)
     return n->op->engine == OC_ENGINE_AICPU && r->o->table && !r->o->table->partial
                ? OC_SURE_EXACT

@@ -60,9 +60,9 @@ static const char *plain_padding(const struct oc_op *op)
   return oc_attr_bool(op, "ceil_mode", false) ? NULL : "VALID";
 }
 
-/* The older type under which AI CPU knows the op (rows `aicpu-form` of the retyping
- * table), NULL when there is none. */
-static const char *aicpu_form(const struct oc_run *r, const struct oc_op *op)
+/* The row for the older type under which AI CPU knows the op (`aicpu-form` of the
+ * retyping table), NULL when there is none. */
+static const struct oc_retype *aicpu_form(const struct oc_run *r, const struct oc_op *op)
 {
   size_t n_rows = 0;
   const struct oc_retype *rows = oc_optable_retypes(r->o->optable, &n_rows);
@@ -70,7 +70,7 @@ static const char *aicpu_form(const struct oc_run *r, const struct oc_op *op)
   for (size_t i = 0; r->o->table && i < n_rows; i++)
     if (oc_streq(rows[i].how, "aicpu-form") && oc_streq(rows[i].from, op->type) &&
         oc_retype_applies(&rows[i], r->o->table->id))
-      return rows[i].to;
+      return &rows[i];
   return NULL;
 }
 
@@ -96,14 +96,17 @@ static bool aicpu_takes(struct oc_run *r, struct oc_op_info *n)
  * else it stays what it is. */
 static bool takes_older_form(struct oc_run *r, struct oc_op_info *n)
 {
-  const char *newer = n->op->type, *older = aicpu_form(r, n->op);
-  const char *padding = older ? plain_padding(n->op) : NULL;
+  const struct oc_retype *row = aicpu_form(r, n->op);
+  const char *newer = n->op->type;
+  const char *padding = row ? plain_padding(n->op) : NULL;
 
   if (!padding)
     return false;
-  n->op->type = older;
-  if (aicpu_takes(r, n) && oc_attr_set_string(r->g, n->op, "padding", padding) == 0)
+  n->op->type = row->to;
+  if (aicpu_takes(r, n) && oc_attr_set_string(r->g, n->op, "padding", padding) == 0) {
+    n->op->type_inferred |= oc_retype_inferred(row);
     return true;
+  }
   n->op->type = newer;
   return false;
 }

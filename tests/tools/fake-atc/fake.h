@@ -17,7 +17,9 @@
  *   FAKE_NO_OUTPUT   succeed without writing a file
  *   FAKE_STRAY       the worker leaves the process group and outlives the compiler
  *   FAKE_OPMAP       JSON file of the ops the output has: [{"name", "type", "dtype",
- *                    "origins": [names of the model's ops]}], to imitate fusion
+ *                    "orig": the model's dtype, "origins": [names of the model's ops]}],
+ *                    to imitate fusion
+ *   FAKE_COMPRESS    write the ops' attributes compressed
  *   FAKE_FLAG        a flag that this tool knows and omcc's table does not
  *   FAKE_COUNT_FILE  append one line per run */
 #ifndef OC_FAKE_ATC_H
@@ -46,5 +48,12 @@ struct oc_arena;
 struct oc_om_op;
 int op_map_read(struct oc_arena *arena, int64_t first, struct oc_om_op **ret,
                 uint32_t *ret_n);
+
+/* compress.c: replaces the ops' attributes by compressed ones; `ret` gets COMPRESS_ATTRS
+ * dictionaries for the model's attributes. 0 or -1. */
+enum { COMPRESS_ATTRS = 4 };
+struct oc_om_graph;
+struct oc_om_attr;
+int compress_attrs(struct oc_arena *arena, struct oc_om_graph *g, struct oc_om_attr *ret);
 
 #endif

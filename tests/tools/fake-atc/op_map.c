@@ -40,6 +40,22 @@ static void set_origins(struct oc_arena *arena, const struct oc_json *names,
   op->n_attrs = 1;
 }
 
+/* The model's dtype, as compilers record it at a tensor. */
+static void set_orig(struct oc_arena *arena, const struct oc_json *word,
+                     struct oc_om_desc *desc)
+{
+  struct oc_om_attr *attr = OC_NEW(arena, struct oc_om_attr);
+  enum oc_dtype d;
+
+  if (!attr || !oc_dtype_parse(oc_str_of(oc_json_string(word, "")), &d))
+    return;
+  *attr = (struct oc_om_attr){ .name = oc_str_of("origin_data_type"),
+                               .kind = OC_OM_ATTR_STRING,
+                               .u.s = oc_str_of(oc_om_dtype_word(d)) };
+  desc->attrs = attr;
+  desc->n_attrs = 1;
+}
+
 static int one_op(struct oc_arena *arena, const struct oc_json *v, struct oc_om_op *op)
 {
   const struct oc_json *origins = oc_json_get(v, "origins");
@@ -59,6 +75,8 @@ static int one_op(struct oc_arena *arena, const struct oc_json *v, struct oc_om_
   op->n_output_descs = 1;
   if (origins)
     set_origins(arena, origins, op);
+  if (oc_json_get(v, "orig"))
+    set_orig(arena, oc_json_get(v, "orig"), desc);
   return 0;
 }
 

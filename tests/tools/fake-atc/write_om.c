@@ -108,9 +108,11 @@ static int write_model_def(const char *label, const char *soc, const char *line,
       .n_input_descs = 1,
       .id = 1 },
   };
-  struct oc_om_attr attrs[] = { text_attr("atc_cmdline", line),
-                                text_attr("soc_version", soc),
-                                text_attr("atc_version", "8.1.RC1.fake") };
+  struct oc_om_attr attrs[3 + COMPRESS_ATTRS] = {
+    text_attr("atc_cmdline", line), text_attr("soc_version", soc),
+    text_attr("atc_version", "8.1.RC1.fake")
+  };
+  bool compress = knob("FAKE_COMPRESS") != NULL;
   struct oc_om_graph graph = { .n_ops = 2 };
   struct oc_om_op *mapped = NULL;
   uint32_t n_mapped = 0;
@@ -124,12 +126,14 @@ static int write_model_def(const char *label, const char *soc, const char *line,
   if (n_mapped)
     memcpy(graph.ops + 2, mapped, n_mapped * sizeof(*mapped));
   graph.n_ops = 2 + n_mapped;
+  if (compress && compress_attrs(arena, &graph, attrs + 3) < 0)
+    return -1;
   struct oc_om_def def = { .platform = oc_str_of("1.11.z.0"),
                            .ir_version = 2,
                            .graphs = &graph,
                            .n_graphs = 1,
                            .attrs = attrs,
-                           .n_attrs = 3 };
+                           .n_attrs = compress ? 3 + COMPRESS_ATTRS : 3 };
 
   graph.name = oc_str_of(oc_arena_printf(arena, "%s_0", label));
   def.name = oc_str_of(label);
