@@ -14,6 +14,8 @@
 #define CYAN   "\033[36m"
 #define PLAIN  "\033[0m"
 
+#define MOST_ARGS 16
+
 bool oc_places_find(const struct oc_places *p, const char *flag, uint32_t entry,
                     const char **ret_file, uint32_t *ret_line)
 {
@@ -65,13 +67,37 @@ static int place(const struct oc_finding *f, const struct oc_style *style,
   return rc ? rc : oc_buf_puts(out, ": ");
 }
 
-static int sentence(const char *tmpl, const struct oc_finding *f, struct oc_buf *out)
+/* Fills the template in, arguments that are prose in Chinese. */
+static int format_zh(const char *tmpl, const struct oc_finding *f, struct oc_buf *out)
+{
+  struct oc_finding_arg args[MOST_ARGS];
+  struct oc_buf values[MOST_ARGS];
+  struct oc_finding copy = *f;
+  int rc = 0;
+
+  if (f->n_args > MOST_ARGS)
+    return oc_finding_format(tmpl, f, out);
+  for (size_t i = 0; i < f->n_args; i++) {
+    oc_buf_init(&values[i], 1 << 20);
+    rc = oc_render_phrase(f->args[i].value, &values[i]) ? OC_E_NOMEM : rc;
+    args[i] = (struct oc_finding_arg){ f->args[i].name, oc_buf_str(&values[i]) };
+  }
+  copy.args = args;
+  if (!rc)
+    rc = oc_finding_format(tmpl, &copy, out);
+  for (size_t i = 0; i < f->n_args; i++)
+    oc_buf_clear(&values[i]);
+  return rc;
+}
+
+static int sentence(const char *tmpl, const struct oc_finding *f, bool zh,
+                    struct oc_buf *out)
 {
   struct oc_buf text;
   int rc;
 
   oc_buf_init(&text, 1 << 20);
-  rc = oc_finding_format(tmpl, f, &text);
+  rc = zh ? format_zh(tmpl, f, &text) : oc_finding_format(tmpl, f, &text);
   if (!rc)
     rc = oc_render_plain(oc_buf_str(&text), out);
   oc_buf_clear(&text);
@@ -79,14 +105,14 @@ static int sentence(const char *tmpl, const struct oc_finding *f, struct oc_buf 
 }
 
 /* A fix that only holds arguments may come out empty. */
-static int fix(const char *tmpl, const struct oc_finding *f, struct oc_buf *out)
+static int fix(const char *tmpl, const struct oc_finding *f, bool zh, struct oc_buf *out)
 {
   size_t before;
   int rc = oc_buf_puts(out, "\n  fix: ");
 
   before = out->len;
   if (!rc)
-    rc = sentence(tmpl, f, out);
+    rc = sentence(tmpl, f, zh, out);
   if (!rc && out->len == before)
     oc_render_cut(out, sizeof("\n  fix: ") - 1);
   return rc;
@@ -103,13 +129,13 @@ int oc_render_finding(const struct oc_finding *f, const struct oc_style *style,
   if (!rc)
     rc = place(f, style, out);
   if (!rc)
-    rc = sentence(text, f, out);
+    rc = sentence(text, f, style->zh, out);
   if (!rc && *info->vendor_code)
     rc = oc_buf_printf(out, " (%s)", info->vendor_code);
   if (!rc)
     rc = oc_buf_printf(out, " [%s]", info->id);
   if (!rc && *info->fix)
-    rc = fix(advice, f, out);
+    rc = fix(advice, f, style->zh, out);
   return rc ? rc : oc_buf_putc(out, '\n');
 }
 

@@ -55,6 +55,9 @@ void oc_render_count(const Omcc__V1__Report *r, enum oc_render_by by,
                      struct oc_render_counts *ret);
 void oc_render_json_totals(struct oc_json_writer *w, const Omcc__V1__Report *r);
 
+/* An argument that is prose, in Chinese; any other text as it is (phrases.c). */
+int oc_render_phrase(const char *text, struct oc_buf *out);
+
 /* Drops the last `n` bytes. */
 static inline void oc_render_cut(struct oc_buf *out, size_t n)
 {

@@ -178,6 +178,75 @@ START_TEST(cited_lines_are_causes)
 }
 END_TEST
 
+/* One list of the other two kinds with entry `skip` left out (from 1; 0: none). */
+static void other_list(struct bench *b, const struct trial *t, bool mix, unsigned n,
+                       unsigned skip)
+{
+  uint64_t s = t->seed * 31;
+  char text[2048] = "";
+
+  for (unsigned k = 1; k <= n; k++) {
+    const char *type = unary[(next_random(&s) + k) % OC_COUNT(unary)];
+    unsigned op = ((unsigned)t->seed + 7 * k) % N_OPS; /* no op twice */
+    char line[128];
+
+    if (mix)
+      snprintf(line, sizeof line, "%s\"%s\"", *text ? ", " : "", unary[k - 1]);
+    else if (k == 1)
+      snprintf(line, sizeof line, "OpType::%s:InputDtype:float32,OutputDtype:float32\n",
+               type);
+    else
+      snprintf(line, sizeof line, "op%u:OutputDtype:%s\n", op,
+               op % 2 ? "float32" : "float16");
+    if (k != skip)
+      strncat(text, line, sizeof text - strlen(text) - 1);
+  }
+  if (mix)
+    bench_mix(b,
+              oc_arena_printf(&b->arena, "{\"black-list\": {\"to-add\": [%s]}}", text));
+  else
+    bench_custom(b, text);
+}
+
+static void run_other(const struct trial *t, bool mix, unsigned n, unsigned skip,
+                      struct picture *ret)
+{
+  struct bench b;
+
+  build(&b, t);
+  other_list(&b, t, mix, n, skip);
+  bench_resolve(&b);
+  picture_of(&b, ret);
+  bench_clear(&b);
+}
+
+/* The same for customize_dtypes (even numbers) and modify_mixlist (odd ones): what cites
+ * an entry changes without it, what cites no entry at all never changes. */
+START_TEST(cited_entries_of_other_lists_are_causes)
+{
+  struct trial t = trial_of(_i / 2);
+  bool mix = _i % 2;
+  struct picture with[N_OPS], without[N_OPS];
+  unsigned n = 4;
+
+  if (mix)
+    t.mode = "mixed_float16";
+  run_other(&t, mix, n, 0, with);
+  for (unsigned entry = 1; entry <= n; entry++) {
+    run_other(&t, mix, n, entry, without);
+    for (unsigned i = 0; i < N_OPS; i++) {
+      bool changes = !same_result(&with[i], &without[i]);
+      bool cites = with[i].flag == (mix ? 'm' : 'c') && with[i].entry == entry;
+      ck_assert_msg(cites ? changes : !changes || with[i].flag,
+                    "seed %llu %s %s entry %u: %s %s it but %s",
+                    (unsigned long long)t.seed, t.soc, t.mode, entry, with[i].name,
+                    cites ? "cites" : "does not cite",
+                    changes ? "changes" : "does not change");
+    }
+  }
+}
+END_TEST
+
 /* Order and repetition of lines mean nothing to marks and results. */
 START_TEST(order_and_repetition_mean_nothing)
 {
@@ -228,7 +297,7 @@ START_TEST(results_are_columns)
   for (size_t i = 0; i < b.result->n_ops; i++) {
     const struct oc_op *op = b.result->ops[i].op;
     const struct oc_table_op *row = oc_table_find(b.options.table, op->type);
-    if (op->engine != OC_ENGINE_AICORE || !row)
+    if ((op->engine != OC_ENGINE_AICORE && op->engine != OC_ENGINE_FRAMEWORK) || !row)
       continue;
     const struct oc_table_variant *v = oc_table_variant_for(row, OC_LAYOUT_NCHW4D);
     ck_assert_int_ge(op->column, 0);
@@ -278,11 +347,18 @@ START_TEST(kept_ops_are_not_lowered)
   bench_resolve(&b);
   for (size_t i = 0; i < b.result->n_ops; i++) {
     const struct oc_op *op = b.result->ops[i].op;
-    if (!op->keep || op->engine != OC_ENGINE_AICORE || op->n_inputs != 1 ||
-        op->inputs[0].t.dtype != OC_DT_F32)
+    if (!op->keep || op->engine != OC_ENGINE_AICORE)
       continue;
-    ck_assert_int_eq(op->inputs[0].t.got, OC_DT_F32);
-    ck_assert_int_eq(op->outputs[0].t.got, OC_DT_F32);
+    /* an input may be lowered only after another one fixed the column */
+    bool all_float32 = true;
+    for (uint32_t k = 0; k < op->n_inputs; k++)
+      all_float32 = all_float32 && op->inputs[k].t.dtype == OC_DT_F32;
+    if (op->inputs[0].t.dtype == OC_DT_F32)
+      ck_assert_int_eq(op->inputs[0].t.got, OC_DT_F32);
+    for (uint32_t k = 0; all_float32 && k < op->n_inputs; k++)
+      ck_assert_int_eq(op->inputs[k].t.got, OC_DT_F32);
+    if (all_float32)
+      ck_assert_int_eq(op->outputs[0].t.got, OC_DT_F32);
   }
   bench_clear(&b);
 }
@@ -319,6 +395,7 @@ TCase *property_cases(void)
   TCase *c = tcase_create("properties");
 
   tcase_add_loop_test(c, cited_lines_are_causes, 0, TRIALS);
+  tcase_add_loop_test(c, cited_entries_of_other_lists_are_causes, 0, 2 * TRIALS);
   tcase_add_loop_test(c, order_and_repetition_mean_nothing, 0, TRIALS);
   tcase_add_loop_test(c, lines_without_a_match_change_nothing, 0, TRIALS);
   tcase_add_loop_test(c, results_are_columns, 0, TRIALS);

@@ -125,6 +125,40 @@ START_TEST(color)
 }
 END_TEST
 
+/* In Chinese no argument that is prose stays English; names and values stay as they are.
+ */
+START_TEST(chinese_arguments)
+{
+  struct oc_findings fs;
+  struct oc_style style = { .zh = true };
+
+  oc_findings_init(&fs, &arena);
+  oc_finding_add(
+      &fs, OC_FINDING_NO_ENGINE, "/conv", "type", "Conv2D", "soc", "Ascend310P3",
+      "tensor", "x", "dtype", "float32", "offered", "float16", "aicpu", "has no such op",
+      "fix",
+      "the keep_dtype line 'OpType::Conv2D' asks for it; without it the op runs "
+      "on the AI Core",
+      NULL);
+  oc_finding_add(&fs, OC_FINDING_AICPU_FALLBACK, "c", "type", "Cast", "soc", "S",
+                 "tensor", "x", "dtype", "conversion from double to bool", "fix",
+                 "no mode helps: change the dtype in the model, or choose another target",
+                 NULL);
+  ck_assert_int_eq(oc_render_findings(&fs, &style, &out), 0);
+  const char *text = oc_buf_str(&out);
+  static const char *const wanted[] = { "没有该算子",
+                                        "keep_dtype 的行 'OpType::Conv2D' 要求的",
+                                        "从 double 到 bool 的转换",
+                                        "任何模式都无济于事" };
+  static const char *const unwanted[] = { "has no such", "asks for it", "conversion from",
+                                          "no mode helps" };
+  for (size_t i = 0; i < 4; i++) {
+    ck_assert_msg(strstr(text, wanted[i]) != NULL, "%s\n%s", wanted[i], text);
+    ck_assert_msg(strstr(text, unwanted[i]) == NULL, "%s\n%s", unwanted[i], text);
+  }
+}
+END_TEST
+
 START_TEST(unknown_rule)
 {
   Omcc__V1__Reason reason = OMCC__V1__REASON__INIT;
@@ -178,6 +212,7 @@ TCase *text_cases(void)
   tcase_add_test(t, headline);
   tcase_add_test(t, finding);
   tcase_add_test(t, color);
+  tcase_add_test(t, chinese_arguments);
   tcase_add_test(t, unknown_rule);
   tcase_add_loop_test(t, size, 0, sizeof(sizes) / sizeof(sizes[0]));
   tcase_add_loop_test(t, duration, 0, sizeof(times) / sizeof(times[0]));
