@@ -279,9 +279,10 @@ struct omcc_cache_query {
   bool has_max, dry_run;
   uint64_t max_bytes, older_than_s, pin_s;
   const char *toolkit;
-  bool has_fd; /* WHENCE, EXPORT, IMPORT: the file's descriptor, which stays the caller's */
+  bool has_fd; /* WHENCE, EXPORT, IMPORT: the file's descriptor, which stays the caller's
+                */
   int fd;
-  uint32_t skip; /* GET: members that earlier answers brought (CacheAnswer.more) */
+  uint32_t skip;     /* GET: members that earlier answers brought (CacheAnswer.more) */
   const char *other; /* COMPARE: the second, as `key` */
 };
 /* As omcc_ask(): `ret` is a CacheStats, CacheList or CacheAnswer. */

@@ -101,10 +101,14 @@ int oc_render_phrase(const char *text, struct oc_buf *out)
   for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
     if (!fits(phrases[i].en, text, values))
       continue;
-    for (const char *p = phrases[i].zh; *p && !rc; p++)
-      rc = *p == '%' ? oc_buf_append(out, values[at].p, values[at].len)
-                     : oc_buf_putc(out, *p),
-      at += *p == '%';
+    for (const char *p = phrases[i].zh; *p && !rc; p++) {
+      if (*p != '%') {
+        rc = oc_buf_putc(out, *p);
+        continue;
+      }
+      rc = oc_buf_append(out, values[at].p, values[at].len);
+      at++;
+    }
     return rc;
   }
   return oc_buf_puts(out, text);
