@@ -138,12 +138,13 @@ START_TEST(every_call)
       ck_assert_uint_lt(nth, 40000);
     }
   }
-  ck_assert_uint_gt(steps, 2 * seeds);
+  ck_assert_uint_ge(steps, seeds);
   size_t n = steps < OC_COUNT(took) ? steps : OC_COUNT(took);
   qsort(took, n, sizeof(took[0]), by_value);
+  uint64_t middle = took[n / 2];
   printf("figure R1 fault=%s steps=%u seeds=%u refused=%u lost=0 wrong=0 orphans=0 "
          "first_answer_ms p50=%.1f max=%.1f\n",
-         r->name, steps, seeds, failures, (double)took[n / 2] / 1e3,
+         r->name, steps, seeds, failures, (double)middle / 1e3,
          (double)took[n - 1] / 1e3);
   ck_assert_uint_lt(took[n / 2], 200000);
 }
