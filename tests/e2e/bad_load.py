@@ -126,7 +126,7 @@ class BadLoad(Case):
             for peer in deaf:
                 peer.socket.setblocking(False)
                 with contextlib.suppress(OSError):
-                    for _ in range(200):
+                    for _ in range(20):
                         peer.socket.send(wire.frame(PING))
             worst.append(self.pings(50)[1])
             if self.closed(slow):
