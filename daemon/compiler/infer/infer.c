@@ -59,9 +59,7 @@ static void link_inputs(struct oc_op *op)
 
     op->inputs[i].t.dtype = t->dtype;
     op->inputs[i].t.got = t->dtype;
-    /* What a branch or body declares of its results counts where nothing else does. */
-    if (t->shape.known_rank || !oc_op_is(op, "NetOutput"))
-      op->inputs[i].t.shape = t->shape;
+    op->inputs[i].t.shape = t->shape;
     op->inputs[i].t.value = t->value;
   }
 }

@@ -224,9 +224,6 @@ static int end_graph(struct onnx_scope *sc, const char **names, size_t n)
     texts[i] = oc_str_of(names[i]);
     op->inputs[i].t.name = oc_arena_printf(sc->im->arena, "x%u", (unsigned)i);
     op->inputs[i].t.format = OC_FMT_ND;
-    const struct onnx_value_info *v = oc_map_gets(&sc->infos, names[i]);
-    if (v && sc->src->parent) /* for where inference finds no rank */
-      op->inputs[i].t.shape = onnx_declared_shape(sc, v);
     int rc = onnx_link(sc, op, i, names[i], NULL);
     if (rc || !op->inputs[i].t.name)
       return OC_E_NOMEM;
