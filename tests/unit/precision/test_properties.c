@@ -205,7 +205,7 @@ static void other_list(struct bench *b, const struct trial *t, bool mix, unsigne
     bench_mix(b,
               oc_arena_printf(&b->arena, "{\"black-list\": {\"to-add\": [%s]}}", text));
   else
-    bench_custom(b, text);
+    bench_custom(b, oc_arena_strdup(&b->arena, text)); /* the list points into it */
 }
 
 static void run_other(const struct trial *t, bool mix, unsigned n, unsigned skip,
