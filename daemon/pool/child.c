@@ -191,8 +191,19 @@ void child_new(struct oc_pool *p, uint32_t pid, int fd, int err_fd)
     child_kill(c);
 }
 
+static void log_gone(const struct oc_pool *p, uint32_t pid, uint64_t max_rss_bytes)
+{
+  struct oc_log_line l;
+
+  oc_log_begin(&l, p->o.log, OC_LOG_DEBUG, "worker_gone");
+  oc_log_u64(&l, "pid", pid);
+  oc_log_u64(&l, "rss", max_rss_bytes);
+  oc_log_end(&l);
+}
+
 void child_gone(struct oc_pool *p, uint32_t pid, int status, uint64_t max_rss_bytes)
 {
+  log_gone(p, pid, max_rss_bytes);
   for (struct child *c = p->children; c; c = c->next) {
     if (c->pid != pid || c->gone)
       continue;

@@ -39,9 +39,10 @@ void oc_arena_clear(struct oc_arena *a)
   oc_arena_init(a, a->cap);
 }
 
-static void *refuse(struct oc_arena *a)
+static void *refuse(struct oc_arena *a, bool at_cap)
 {
   a->failed = true;
+  a->at_cap = at_cap;
   return NULL;
 }
 
@@ -66,10 +67,10 @@ static void *from_block(struct oc_arena *a, struct oc_arena_block *b, size_t siz
 void *oc_arena_alloc(struct oc_arena *a, size_t size)
 {
   if (size > SIZE_MAX - HEADER - ALIGNMENT)
-    return refuse(a);
+    return refuse(a, true);
   size = size ? (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1) : ALIGNMENT;
   if (a->cap && (size > a->cap || a->used > a->cap - size))
-    return refuse(a);
+    return refuse(a, true);
   if (a->head && a->head->size - a->head->used >= size)
     return from_block(a, a->head, size);
 
@@ -79,7 +80,7 @@ void *oc_arena_alloc(struct oc_arena *a, size_t size)
   bool own = size > normal / 2 && a->head;
   struct oc_arena_block *b = new_block(own || size > normal ? size : normal);
   if (!b)
-    return refuse(a);
+    return refuse(a, false);
   if (own) {
     b->next = a->head->next;
     a->head->next = b;
@@ -95,7 +96,7 @@ void *oc_arena_calloc(struct oc_arena *a, size_t n, size_t size)
   size_t bytes = 0;
 
   if (__builtin_mul_overflow(n, size, &bytes))
-    return refuse(a);
+    return refuse(a, true);
   void *p = oc_arena_alloc(a, bytes);
   if (p)
     memset(p, 0, bytes);
@@ -108,7 +109,7 @@ void *oc_arena_grow(struct oc_arena *a, const void *old, size_t old_n, size_t ne
   size_t bytes = 0;
 
   if (new_n < old_n || __builtin_mul_overflow(new_n, size, &bytes))
-    return refuse(a);
+    return refuse(a, true);
   void *p = oc_arena_alloc(a, bytes);
   if (p && old_n)
     memcpy(p, old, old_n * size);
@@ -127,7 +128,7 @@ void *oc_arena_memdup(struct oc_arena *a, const void *src, size_t len)
 char *oc_arena_strndup(struct oc_arena *a, const char *s, size_t len)
 {
   if (len == SIZE_MAX)
-    return refuse(a);
+    return refuse(a, true);
   char *p = oc_arena_alloc(a, len + 1);
   if (!p)
     return NULL;
@@ -150,7 +151,7 @@ char *oc_arena_printf(struct oc_arena *a, const char *fmt, ...)
   int len = vsnprintf(NULL, 0, fmt, ap);
   va_end(ap);
   if (len < 0)
-    return refuse(a);
+    return refuse(a, true);
   char *p = oc_arena_alloc(a, (size_t)len + 1);
   if (!p)
     return NULL;

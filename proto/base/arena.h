@@ -15,6 +15,7 @@ struct oc_arena {
   size_t used;                 /* bytes handed out */
   size_t cap;                  /* most bytes that may be handed out, 0 = no cap */
   bool failed;                 /* an allocation was refused since init */
+  bool at_cap;                 /* the last refusal was the cap's, not the system's */
 };
 
 /* `cap` names the most bytes this arena may hand out (0: no cap). Cannot fail. */

@@ -46,36 +46,46 @@ static unsigned least(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-/* Distance in halves. */
-static unsigned measure(const char *a, const char *b, bool fine)
+/* Distance in halves; anything over `limit` when it is over it. Words of other lengths
+ * are told apart at once, other words after a few rows: what a stranger sends is measured
+ * against hundreds of names. */
+static unsigned measure(const char *a, const char *b, bool fine, unsigned limit)
 {
   size_t n = 0;
   size_t m = 0;
+  unsigned before = 0; /* least cell of the row above */
   struct rows rows;
 
   a = tail(a, &n);
   b = tail(b, &m);
+  if ((n > m ? n - m : m - n) * WHOLE > limit)
+    return limit + 1;
   for (size_t j = 0; j <= m; j++)
     rows.cells[0][j] = (unsigned)j * WHOLE;
   for (size_t i = 1; i <= n; i++) {
     unsigned *row = rows.cells[i % 3];
     const unsigned *up = rows.cells[(i + 2) % 3];
     const unsigned *up2 = rows.cells[(i + 1) % 3];
-    row[0] = (unsigned)i * WHOLE;
+    unsigned here = row[0] = (unsigned)i * WHOLE;
     for (size_t j = 1; j <= m; j++) {
       unsigned best = least(up[j], row[j - 1]) + WHOLE;
       best = least(best, up[j - 1] + replace_cost(a[i - 1], b[j - 1], fine));
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         best = least(best, up2[j - 2] + WHOLE);
       row[j] = best;
+      here = least(here, best);
     }
+    /* Cells grow from the two rows above. */
+    if (least(before, here) > limit)
+      return limit + 1;
+    before = here;
   }
   return rows.cells[n % 3][m];
 }
 
 unsigned oc_str_distance(const char *a, const char *b, unsigned limit)
 {
-  unsigned d = measure(a, b, false) / WHOLE;
+  unsigned d = measure(a, b, false, least(limit, MAX_LENGTH) * WHOLE + 1) / WHOLE;
 
   return d > limit ? limit + 1 : d;
 }
@@ -98,7 +108,7 @@ const char *oc_str_nearest(const char *word, const char *const *names, size_t n)
   if (len / 3 < MOST_LETTERS)
     most = (unsigned)(len * WHOLE / 3);
   for (size_t i = 0; i < n; i++) {
-    unsigned d = measure(word, names[i], true);
+    unsigned d = measure(word, names[i], true, best ? best_d : most);
 
     /* Of equals the one that begins alike: people slip late in a word. */
     if (d > most || (best && d > best_d) ||

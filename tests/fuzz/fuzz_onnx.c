@@ -6,6 +6,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
   struct oc_import_options options = { .model = data, .model_len = len, .lenient = true };
+  const struct fuzz_options how = { .pick = len };
   struct oc_findings findings;
   struct oc_graph *graph = NULL;
   struct oc_error err = { 0 };
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
   oc_findings_init(&findings, &arena);
   (void)oc_import_external(data, len, &arena, &names, &n, &findings, &err);
   if (oc_import_onnx(&options, &arena, &graph, &findings, &err) == 0 && graph)
-    fuzz_pipeline(graph, &findings);
+    fuzz_pipeline(graph, &how, &arena, &findings);
   oc_arena_clear(&arena);
   return 0;
 }

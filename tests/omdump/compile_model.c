@@ -8,7 +8,6 @@
  * Prints one line per finding ("error keep-unmatched subject"). Exit status: 0 written,
  * 2 refused by findings, 1 anything else. Tables come from schema/ of the source folder.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -30,6 +29,7 @@
 #include "optable/optable.h"
 #include "passes/passes.h"
 #include "precision/precision.h"
+#include "shipped/shipped.h"
 
 struct run {
   const char *soc, *mode, *keep, *input_shape, *out_nodes, *model, *out;
@@ -58,9 +58,12 @@ static double now_ms(void)
 static void lap(struct run *r, const char *what)
 {
   double now = now_ms();
+  struct rusage use = { 0 };
 
+  (void)getrusage(RUSAGE_SELF, &use);
   if (r->times)
-    fprintf(stderr, "%-10s %8.1f ms\n", what, now - r->started);
+    fprintf(stderr, "%-10s %8.1f ms, most memory %8.1f MB\n", what, now - r->started,
+            (double)use.ru_maxrss / 1024);
   r->started = now;
 }
 
@@ -74,28 +77,6 @@ static const uint8_t *map_file(const char *path, size_t *ret_len)
   void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   *ret_len = (size_t)st.st_size;
   return p == MAP_FAILED ? NULL : p;
-}
-
-static int add_tables(struct run *r, const char *folder)
-{
-  const char *root = getenv("OMCC_SOURCE_DIR");
-  const char *path =
-      oc_arena_printf(&r->arena, "%s/schema/%s", root ? root : ".", folder);
-  struct dirent **entries;
-  int n = scandir(path, &entries, NULL, alphasort), rc = n < 0 ? -1 : 0;
-
-  for (int i = 0; i < n; i++) {
-    size_t len = 0;
-    if (rc == 0 && oc_ends_with(entries[i]->d_name, ".yaml")) {
-      const char *name = oc_arena_printf(&r->arena, "%s/%s", path, entries[i]->d_name);
-      const uint8_t *bytes = map_file(name, &len);
-      rc = bytes ? oc_optable_add(r->tables, name, bytes, len, &r->err) : -1;
-    }
-    free(entries[i]);
-  }
-  if (n >= 0)
-    free(entries);
-  return rc;
 }
 
 static struct oc_import_file *external_files(struct run *r, struct oc_import_options *o)
@@ -227,10 +208,9 @@ static int write_file(struct run *r)
 
 static int run(struct run *r)
 {
-  int rc = add_tables(r, "soc");
+  r->tables = oc_shipped_tables(NULL, &r->err);
+  int rc = r->tables ? 0 : -1;
 
-  rc = rc ? rc : add_tables(r, "ops");
-  rc = rc ? rc : oc_optable_finish(r->tables, &r->err);
   lap(r, "tables");
   rc = rc < 0 ? rc : import(r);
   lap(r, "import");
@@ -258,7 +238,6 @@ static void show_findings(const struct run *r)
 int main(int argc, char **argv)
 {
   struct run r = { .soc = "Ascend910B1", .mode = "fp16", .started = now_ms() };
-  struct rusage use;
 
   for (int i = 1; i < argc; i++) {
     if (oc_starts_with(argv[i], "--soc="))
@@ -288,7 +267,6 @@ int main(int argc, char **argv)
     return 1;
   oc_arena_init(&r.arena, 0);
   oc_findings_init(&r.findings, &r.arena);
-  r.tables = oc_optable_new();
   int rc = run(&r);
   show_findings(&r);
   if (rc < 0 && r.err.msg[0])
@@ -296,7 +274,5 @@ int main(int argc, char **argv)
   bool refused = oc_findings_have_errors(&r.findings);
   oc_optable_free(r.tables);
   oc_arena_clear(&r.arena);
-  if (r.times && getrusage(RUSAGE_SELF, &use) == 0)
-    fprintf(stderr, "most memory %.1f MB\n", (double)use.ru_maxrss / 1024);
   return refused ? 2 : rc < 0;
 }

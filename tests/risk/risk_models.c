@@ -1,6 +1,5 @@
-/* risk_models SCHEMA SOC MODE MODEL [KEEP]: the findings of risk analysis, one per line:
+/* risk_models SOURCES SOC MODE MODEL [KEEP]: the findings of risk analysis, one per line:
  * id, op, value. First line: `ops N`, the ops that compute in float16. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,46 +10,7 @@
 #include "passes/passes.h"
 #include "precision/precision.h"
 #include "risk/risk.h"
-
-static char *read_file(const char *path, size_t *ret_len)
-{
-  auto_fclose FILE *f = fopen(path, "re");
-  char *bytes = NULL;
-
-  if (!f || fseek(f, 0, SEEK_END))
-    return NULL;
-  long n = ftell(f);
-  rewind(f);
-  bytes = malloc((size_t)n + 1);
-  if (bytes && fread(bytes, 1, (size_t)n, f) != (size_t)n) {
-    free(bytes);
-    return NULL;
-  }
-  *ret_len = (size_t)n;
-  return bytes;
-}
-
-static int load_dir(struct oc_optable *t, const char *schema, const char *room)
-{
-  struct oc_error err = { 0 };
-  char path[4096];
-
-  snprintf(path, sizeof path, "%s/%s", schema, room);
-  auto_closedir DIR *d = opendir(path);
-  size_t len = strlen(path);
-  for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-    size_t n = 0;
-    if (!oc_ends_with(e->d_name, ".yaml"))
-      continue;
-    snprintf(path + len, sizeof path - len, "/%s", e->d_name);
-    auto_free char *text = read_file(path, &n);
-    if (!text || oc_optable_add(t, e->d_name, text, n, &err)) {
-      fprintf(stderr, "%s: %s\n", path, err.msg);
-      return -1;
-    }
-  }
-  return d ? 0 : -1;
-}
+#include "shipped/shipped.h"
 
 struct run {
   struct oc_arena arena;
@@ -66,7 +26,7 @@ struct run {
 static int mark(struct run *r, const char *keep)
 {
   size_t len = 0;
-  auto_free char *text = keep ? read_file(keep, &len) : NULL;
+  auto_free char *text = keep ? oc_shipped_file(keep, &len) : NULL;
 
   if (!keep)
     return 0;
@@ -138,11 +98,11 @@ static int run(struct run *r, char **argv, int argc)
   struct oc_import_options o = { 0 };
   size_t len = 0;
 
-  if (load_dir(r->tables, argv[1], "soc") || load_dir(r->tables, argv[1], "ops") ||
-      oc_optable_finish(r->tables, &r->err))
+  r->tables = oc_shipped_tables(argv[1], &r->err);
+  if (!r->tables)
     return -1;
   r->soc = oc_optable_soc(r->tables, argv[2]);
-  auto_free char *model = read_file(argv[4], &len);
+  auto_free char *model = oc_shipped_file(argv[4], &len);
   if (!r->soc || !model)
     return -1;
   o.model = (const uint8_t *)model;
@@ -159,10 +119,10 @@ static int run(struct run *r, char **argv, int argc)
 
 int main(int argc, char **argv)
 {
-  struct run r = { .tables = oc_optable_new() };
+  struct run r = { 0 };
 
-  if (argc < 5 || !r.tables) {
-    fprintf(stderr, "use: risk_models SCHEMA SOC MODE MODEL [KEEP]\n");
+  if (argc < 5) {
+    fprintf(stderr, "use: risk_models SOURCES SOC MODE MODEL [KEEP]\n");
     return 2;
   }
   oc_arena_init(&r.arena, 0);

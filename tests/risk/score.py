@@ -27,7 +27,7 @@ def main(program, zoogen, folder, source):
     wrong, rows = [], []
 
     def flags(model, *keep):
-        out = subprocess.run([program, f"{source}/schema", SOC, MODE, model, *keep], check=True,
+        out = subprocess.run([program, source, SOC, MODE, model, *keep], check=True,
                              capture_output=True, text=True).stdout.splitlines()
         return int(out[0].split()[1]), {re.search(r" line=(\S+)", line)[1]: line for line in out[1:]}
 

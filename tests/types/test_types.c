@@ -14,23 +14,11 @@
 #include "import/onnx/build.h"
 #include "import/tensorflow/rules.h"
 #include "optable/optable.h"
+#include "shipped/shipped.h"
 
 static struct oc_optable *tables;
 static struct oc_arena arena;
 static struct oc_map types; /* a set */
-
-static char *read_file(const char *path, size_t *ret_len)
-{
-  auto_fclose FILE *f = fopen(path, "re");
-  char *text = NULL;
-  size_t room = 0;
-
-  ck_assert_msg(f != NULL, "%s", path);
-  ssize_t n = getdelim(&text, &room, '\0', f);
-  ck_assert_msg(n > 0, "%s", path);
-  *ret_len = (size_t)n;
-  return text;
-}
 
 /* Calls `fn` for every file of a source folder with this ending. */
 static void each_file(const char *folder, const char *ending,
@@ -48,16 +36,10 @@ static void each_file(const char *folder, const char *ending,
       continue;
     size_t n = 0;
     snprintf(path + len, sizeof path - len, "/%s", e->d_name);
-    auto_free char *text = read_file(path, &n);
+    auto_free char *text = oc_shipped_file(path, &n);
+    ck_assert_msg(text != NULL, "%s", path);
     fn(e->d_name, text, n);
   }
-}
-
-static void add_table(const char *name, const char *text, size_t len)
-{
-  struct oc_error err = { 0 };
-
-  ck_assert_msg(oc_optable_add(tables, name, text, len, &err) == 0, "%s", err.msg);
 }
 
 /* The name of a model operator that no importer gives to an op. */
@@ -107,10 +89,8 @@ static void load(void)
   size_t n = 0;
 
   oc_arena_init(&arena, 0);
-  tables = oc_optable_new();
-  each_file("schema/soc", ".yaml", add_table);
-  each_file("schema/ops", ".yaml", add_table);
-  ck_assert_int_eq(oc_optable_finish(tables, &err), 0);
+  tables = oc_shipped_tables(NULL, &err);
+  ck_assert_msg(tables != NULL, "%s", err.msg);
   for (const struct onnx_rule *r; (r = onnx_rule_at(n)) != NULL; n++)
     if (r->to)
       add_type(r->to, strlen(r->to));

@@ -33,6 +33,10 @@ struct import_reader {
  * for structs around short names and numbers are larger than their bytes in the file.
  * Give the result to arena->cap and set the old one back at the end. */
 size_t import_cap(const struct oc_arena *a, size_t model_len);
+/* What to return when an import ran out of memory: at its own cap that is a mistake of
+ * the model, a finding and OC_E_FORMAT; otherwise OC_E_NOMEM. Call it while the cap
+ * stands. */
+int import_no_room(struct import_reader *r, struct oc_error *err);
 
 /* A finding of this section; after the first few of one kind they are only counted.
  * `name1` and `name2` may be NULL. */

@@ -38,25 +38,46 @@ static void tell_rest(struct import_reader *r)
   }
 }
 
-size_t import_cap(const struct oc_arena *a, size_t model_len)
+/* SIZE_MAX when it does not fit. */
+static size_t import_room(size_t model_len)
 {
   size_t room = 0;
-  size_t cap = 0;
   if (__builtin_mul_overflow(model_len, ROOM_PER_BYTE, &room) ||
-      __builtin_add_overflow(room, ROOM_AT_LEAST, &room) ||
-      __builtin_add_overflow(a->used, room, &cap))
+      __builtin_add_overflow(room, ROOM_AT_LEAST, &room))
+    return SIZE_MAX;
+  return room;
+}
+
+size_t import_cap(const struct oc_arena *a, size_t model_len)
+{
+  size_t cap = 0;
+  if (__builtin_add_overflow(a->used, import_room(model_len), &cap))
     return a->cap;
   return a->cap != 0 && a->cap < cap ? a->cap : cap;
 }
 
+int import_no_room(struct import_reader *r, struct oc_error *err)
+{
+  struct oc_arena *a = r->arena;
+  char limit[32];
+
+  if (!a->at_cap)
+    return oc_error_set(err, OC_E_NOMEM, "no memory to import the model");
+  (void)snprintf(limit, sizeof(limit), "%zu", import_room(r->len) >> 20);
+  a->cap = 0; /* room for the finding and what follows */
+  a->failed = false;
+  (void)oc_finding_add(r->findings, OC_FINDING_MODEL_TOO_RICH, "", "limit", limit, NULL);
+  return OC_E_FORMAT;
+}
+
 int import_end(struct import_reader *r, size_t cap, int rc, struct oc_error *err)
 {
+  if (rc == OC_E_NOMEM || (!rc && r->arena->failed))
+    rc = import_no_room(r, err);
   r->arena->cap = cap;
   tell_rest(r);
-  if (!rc && r->arena->failed)
-    rc = OC_E_NOMEM;
   if (rc == OC_E_NOMEM)
-    return oc_error_set(err, rc, "the model needs more memory than its size allows");
+    return rc;
   if (rc)
     return oc_error_set(err, OC_E_FORMAT, "the model could not be imported");
   return OC_OK;

@@ -1,6 +1,5 @@
 /* The op tables that we ship, and what malformed ones are told. */
 #include <check.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "optable/optable.h"
+#include "shipped/shipped.h"
 
 static const char *const table_ids[] = { "ascend310", "ascend310p", "ascend310b",
                                          "ascend910", "ascend910b", "ascend910_93",
@@ -15,43 +15,12 @@ static const char *const table_ids[] = { "ascend310", "ascend310p", "ascend310b"
 
 static struct oc_optable *shipped;
 
-static void add_file(struct oc_optable *t, const char *dir, const char *name)
-{
-  char path[4096];
-  const char *root = getenv("OMCC_SOURCE_DIR");
-  struct oc_error err = { 0 };
-
-  snprintf(path, sizeof path, "%s/schema/%s/%s", root ? root : ".", dir, name);
-  auto_fclose FILE *f = fopen(path, "re");
-  ck_assert_msg(f != NULL, "%s", path);
-  auto_free char *text = malloc(1u << 20);
-  size_t n = fread(text, 1, 1u << 20, f);
-  ck_assert_msg(oc_optable_add(t, name, text, n, &err) == 0, "%s", err.msg);
-}
-
-static void add_dir(struct oc_optable *t, const char *dir)
-{
-  char path[4096];
-  const char *root = getenv("OMCC_SOURCE_DIR");
-  const struct dirent *e;
-
-  snprintf(path, sizeof path, "%s/schema/%s", root ? root : ".", dir);
-  auto_closedir DIR *d = opendir(path);
-  ck_assert_msg(d != NULL, "%s", path);
-  while ((e = readdir(d)) != NULL)
-    if (oc_ends_with(e->d_name, ".yaml"))
-      add_file(t, dir, e->d_name);
-}
-
 static struct oc_optable *load(void)
 {
-  struct oc_optable *t = oc_optable_new();
   struct oc_error err = { 0 };
+  struct oc_optable *t = oc_shipped_tables(NULL, &err);
 
-  ck_assert_ptr_nonnull(t);
-  add_dir(t, "soc");
-  add_dir(t, "ops");
-  ck_assert_msg(oc_optable_finish(t, &err) == 0, "%s", err.msg);
+  ck_assert_msg(t != NULL, "%s", err.msg);
   return t;
 }
 

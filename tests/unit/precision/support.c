@@ -1,43 +1,19 @@
 #include "support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "shipped/shipped.h"
+
 static struct oc_optable *shipped;
-
-static void load_dir(const char *dir)
-{
-  char path[4096];
-  const char *root = getenv("OMCC_SOURCE_DIR");
-  struct oc_error err = { 0 };
-  const struct dirent *e;
-
-  snprintf(path, sizeof path, "%s/schema/%s", root ? root : ".", dir);
-  auto_closedir DIR *d = opendir(path);
-  ck_assert_msg(d != NULL, "%s", path);
-  size_t len = strlen(path);
-  while ((e = readdir(d)) != NULL) {
-    if (!oc_ends_with(e->d_name, ".yaml"))
-      continue;
-    snprintf(path + len, sizeof path - len, "/%s", e->d_name);
-    auto_fclose FILE *f = fopen(path, "re");
-    auto_free char *text = malloc(1u << 20);
-    ck_assert(f && text);
-    size_t n = fread(text, 1, 1u << 20, f);
-    ck_assert_msg(oc_optable_add(shipped, e->d_name, text, n, &err) == 0, "%s", err.msg);
-  }
-}
 
 void tables_load(void)
 {
   struct oc_error err = { 0 };
 
-  shipped = oc_optable_new();
-  load_dir("soc");
-  load_dir("ops");
-  ck_assert_int_eq(oc_optable_finish(shipped, &err), 0);
+  shipped = oc_shipped_tables(NULL, &err);
+  ck_assert_msg(shipped != NULL, "%s", err.msg);
 }
 
 void tables_free(void)

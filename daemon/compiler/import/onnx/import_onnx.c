@@ -173,11 +173,11 @@ int oc_import_external(const uint8_t *model, size_t len, struct oc_arena *arena,
     *ret_names = names;
     *ret_n = seen.n;
   }
+  if (rc == OC_E_NOMEM)
+    rc = import_no_room(&rd, err);
   arena->cap = cap;
   oc_map_clear(&seen);
-  if (rc)
-    return oc_error_set(err, rc,
-                        rc == OC_E_NOMEM ? "no memory to read the model"
-                                         : "the model could not be read");
-  return OC_OK;
+  if (rc == OC_E_FORMAT)
+    return oc_error_set(err, rc, "the model could not be read");
+  return rc;
 }
