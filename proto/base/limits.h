@@ -20,8 +20,14 @@
 /* Nesting of protobuf messages in a model: real models use under 20 (sub-graphs in
  * sub-graphs). */
 #define OC_MAX_NESTING 64
-/* Ops in one graph; the largest public models have some ten thousand. */
-#define OC_MAX_OPS 2000000u
+/* Ops of one model; the largest public ones have some ten thousand. A report has a row
+ * for each, the artifact some hundred bytes. */
+#define OC_MAX_OPS 250000u
+/* Inputs or outputs of one node: a Concat of every step of a long sequence has thousands.
+ */
+#define OC_MAX_PORTS 65536u
+/* Bytes of one name in a model: exporters join module paths, a few hundred bytes. */
+#define OC_MAX_NAME 65535u
 /* Ranks above 25 exist nowhere; ONNX and the IR stop earlier. */
 #define OC_MAX_RANK 32
 /* Members of one result: the .om, side files, captured output. */

@@ -91,8 +91,13 @@ static void write_graph(struct oc_buf *out, struct oc_om_graph *g, struct oc_buf
   put_strs(out, 4, g->inputs, g->n_inputs);
   put_strs(out, 5, g->outputs, g->n_outputs);
   for (uint32_t i = 0; i < g->n_ops && !out->failed; i++) {
+    struct oc_om_op one = { 0 };
+    if (!g->ops && g->op_at(g->ctx, i, &one) < 0) {
+      out->failed = true;
+      return;
+    }
     oc_buf_reset(op);
-    write_op(op, &g->ops[i], child);
+    write_op(op, g->ops ? &g->ops[i] : &one, child);
     oc_wire_put_message(out, 6, op);
   }
   om_write_attrs(out, 11, g->attrs, g->n_attrs);

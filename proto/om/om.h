@@ -189,6 +189,10 @@ struct oc_om_graph {
   uint32_t n_inputs, n_outputs;
   struct oc_om_op *ops;
   uint32_t n_ops;
+  /* When `ops` is NULL: asked for one op after the other while the graph is written; what
+   * it fills lives until it is asked again. 0, or negative to give up. */
+  int (*op_at)(void *ctx, uint32_t i, struct oc_om_op *ret);
+  void *ctx;
   struct oc_om_attr *attrs;
   uint32_t n_attrs;
 };

@@ -174,26 +174,59 @@ static bool set_ends(struct oc_emit_plan *p, const struct emit_graph *g,
   return true;
 }
 
+/* The ops of a graph are described one at a time, in memory of their own: all of them at
+ * once would take several times the bytes that are written. */
+struct op_source {
+  struct oc_emit_plan *plan;
+  const struct emit_graph *graph;
+  struct oc_arena arena;
+  bool failed;
+};
+
+static int op_at(void *ctx, uint32_t i, struct oc_om_op *ret)
+{
+  struct op_source *s = ctx;
+  struct oc_arena keep = s->plan->arena;
+
+  oc_arena_clear(&s->arena);
+  s->plan->arena = s->arena;
+  s->failed = !set_op(s->plan, s->graph->ops[i], ret) || s->plan->arena.failed;
+  s->arena = s->plan->arena;
+  s->plan->arena = keep;
+  return s->failed ? OC_E_NOMEM : 0;
+}
+
 static bool set_graph(struct oc_emit_plan *p, const struct emit_graph *g,
-                      struct oc_om_graph *to)
+                      struct op_source *source, struct oc_om_graph *to)
 {
   bool entry = g == p->graphs;
 
+  *source = (struct op_source){ .plan = p, .graph = g };
   to->name = oc_str_of(entry && p->profile >= 0 ? emit_profile_name(p) : g->name);
-  to->ops = OC_NEW_N(&p->arena, struct oc_om_op, g->n_ops);
-  if (!to->ops)
-    return false;
   to->n_ops = g->n_ops;
-  for (uint32_t i = 0; i < g->n_ops; i++)
-    if (!set_op(p, g->ops[i], &to->ops[i]))
-      return false;
+  to->op_at = op_at;
+  to->ctx = source;
   return set_ends(p, g, to) && emit_graph_attrs(p, to);
+}
+
+/* Writes MODEL_DEF and lets go of the sources; `*ret_short` when memory was short. */
+static int write_def(struct oc_emit_plan *p, const struct oc_om_def *def,
+                     struct op_source *sources, bool *ret_short)
+{
+  int rc = oc_om_write_def(def, &p->model->def);
+
+  for (uint32_t i = 0; i < p->n_graphs; i++) {
+    *ret_short = *ret_short || sources[i].failed;
+    oc_arena_clear(&sources[i].arena);
+  }
+  return rc;
 }
 
 int emit_def(struct oc_emit_plan *p, struct oc_findings *fs, struct oc_error *err)
 {
   struct oc_om_def *def = OC_NEW(&p->arena, struct oc_om_def);
-  bool ok = def != NULL;
+  struct op_source *sources = OC_NEW_N(&p->arena, struct op_source, p->n_graphs);
+  bool ok = def && sources, out_of_memory = false;
 
   if (ok) {
     def->name = oc_str_of(p->profile < 0 ? p->opt.label : emit_profile_name(p));
@@ -203,13 +236,16 @@ int emit_def(struct oc_emit_plan *p, struct oc_findings *fs, struct oc_error *er
     ok = def->graphs != NULL;
   }
   for (uint32_t i = 0; ok && i < p->n_graphs; i++)
-    ok = set_graph(p, &p->graphs[i], &def->graphs[i]);
+    ok = set_graph(p, &p->graphs[i], &sources[i], &def->graphs[i]);
   ok = ok && emit_model_attrs(p, def);
   if (!ok || p->arena.failed)
     return emit_no_memory(err);
   uint64_t max = p->opt.max_model_def ? p->opt.max_model_def : OC_MAX_MODEL_DEF;
   oc_buf_init(&p->model->def, (size_t)max);
-  if (oc_om_write_def(def, &p->model->def) < 0) {
+  int rc = write_def(p, def, sources, &out_of_memory);
+  if (out_of_memory)
+    return emit_no_memory(err);
+  if (rc < 0) {
     char limit[24];
     snprintf(limit, sizeof limit, "%llu", (unsigned long long)max);
     oc_finding_add(fs, OC_FINDING_MODEL_DEF_TOO_LARGE, p->opt.label, "limit", limit,

@@ -12,6 +12,9 @@
 #include "base/limits.h"
 
 static const uint32_t FIRST_ROOM = 64;
+/* A node of a model becomes several ops at most; a pass that never ended would be seen
+ * here. */
+static const uint32_t OPS_PER_NODE = 8;
 
 struct oc_graph *oc_graph_new(struct oc_arena *arena, const char *name)
 {
@@ -41,7 +44,7 @@ static bool make_room(struct oc_graph *g)
 struct oc_op *oc_graph_add(struct oc_graph *g, const char *name, const char *type,
                            uint32_t n_inputs, uint32_t n_outputs)
 {
-  if (g->n_ops >= OC_MAX_OPS || !make_room(g))
+  if (g->n_ops / OPS_PER_NODE >= OC_MAX_OPS || !make_room(g))
     return NULL;
   struct oc_op *op = OC_NEW(g->arena, struct oc_op);
   if (!op)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "import/reader.h"
 #include "wire/wire.h"
 
@@ -48,6 +49,10 @@ size_t import_count(const struct import_reader *r, struct oc_str body, uint32_t 
 
 const char *import_string(struct import_reader *r, struct oc_str s)
 {
+  if (s.len > OC_MAX_NAME) {
+    (void)import_malformed(r, s.p, "a name is longer than 65535 bytes");
+    return NULL;
+  }
   const char *copy = oc_arena_strndup(r->arena, s.len ? s.p : "", s.len);
   if (!copy)
     return NULL;

@@ -74,8 +74,10 @@ int onnx_read_names(struct import_reader *r, struct oc_str body, uint32_t field,
                     const char ***ret, uint32_t *ret_n)
 {
   size_t n = import_count(r, body, field);
-  if (n >= UINT32_MAX)
+  if (n == SIZE_MAX)
     return import_malformed(r, body.p, "a node is malformed");
+  if (n > OC_MAX_PORTS)
+    return import_malformed(r, body.p, "a node has more than 65536 inputs or outputs");
   const char **names = OC_NEW_N(r->arena, const char *, n);
   if (!names)
     return OC_E_NOMEM;
@@ -188,6 +190,8 @@ static int read_graph(struct import_reader *r, struct onnx_queue *q, struct oc_s
     rc = onnx_read_value_infos(r, body, 11, &g->inputs, &g->n_inputs);
   if (!rc)
     rc = onnx_read_value_infos(r, body, 12, &g->outputs, &g->n_outputs);
+  if (!rc && g->n_outputs > OC_MAX_PORTS)
+    rc = import_malformed(r, body.p, "a graph has more than 65536 outputs");
   if (!rc)
     rc = onnx_read_value_infos(r, body, 13, &g->values, &g->n_values);
   if (!rc)

@@ -85,8 +85,10 @@ int tf_read_node(struct import_reader *r, struct oc_str body, struct tf_node **r
   struct oc_wire w;
   struct oc_field f;
   uint32_t at = 0;
-  if (n_inputs == SIZE_MAX || n_inputs > UINT32_MAX)
+  if (n_inputs == SIZE_MAX)
     return import_malformed(r, body.p, "a node is malformed");
+  if (n_inputs > OC_MAX_PORTS)
+    return import_malformed(r, body.p, "a node has more than 65536 inputs");
   if (!n || !(n->inputs = OC_NEW_N(r->arena, struct tf_input, n_inputs)))
     return OC_E_NOMEM;
   n->n_inputs = (uint32_t)n_inputs;

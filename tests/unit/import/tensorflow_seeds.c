@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/import/tf_text.h"
 #include "base/cleanup.h"
 #include "shipped/shipped.h"
+#include "tf_text.h"
 
 static const char *folder;
 static char *text;
