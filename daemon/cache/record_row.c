@@ -12,7 +12,7 @@ static int read_members(struct oc_sql *reader, int64_t id, struct oc_arena *aren
                         struct oc_cache_record *ret, struct oc_sha256 *digest)
 {
   auto_reset sqlite3_stmt *s = oc_sql_use(reader, OC_R_FIND_MEMBERS);
-  int rc;
+  int rc = SQLITE_ERROR;
 
   ret->members = OC_NEW_N(arena, struct oc_cache_record_member, OC_CACHE_MAX_MEMBERS);
   sqlite3_bind_int64(s, 1, id * OC_CACHE_MEMBER_SPAN);

@@ -25,6 +25,9 @@
 #include "remote/breaker.h"
 #include "telemetry/telemetry.h"
 
+/* Room for a reason; no sentence of libcurl is longer. */
+#define OC_REMOTE_WHY 256
+
 struct oc_remote;
 
 /* A file that bytes are fetched into; `path` is the maker's business. */
@@ -119,7 +122,7 @@ struct oc_remote_outcome {
   enum oc_remote_what what;
   uint64_t ticket;
   enum oc_remote_trouble trouble;
-  char why[200];
+  char why[OC_REMOTE_WHY];
   struct oc_arena arena; /* of the entry */
   struct oc_remote_entry entry;
   void (*drop_file)(void *ctx, struct oc_remote_file *f);
@@ -141,7 +144,7 @@ bool oc_remote_put(struct oc_remote *r, const struct oc_remote_entry *e);
 
 struct oc_remote_status {
   enum oc_breaker_state state;
-  char why[200]; /* the last failure, "" none since the last answer */
+  char why[OC_REMOTE_WHY]; /* the last failure, "" none since the last answer */
   enum oc_remote_trouble trouble;
   uint64_t looks, hits, misses, failures, not_asked, wrong_bytes, foreign;
   uint64_t puts, puts_failed, puts_dropped, waiting_puts;

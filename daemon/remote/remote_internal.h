@@ -65,7 +65,7 @@ struct transfer {
   enum verdict verdict;
   enum oc_remote_trouble trouble;
   bool reached; /* the remote did answer, with whatever */
-  char why[200];
+  char why[OC_REMOTE_WHY];
   void (*done)(struct transfer *t); /* may free it: transfer_free() */
   void *owner;
 };
@@ -144,7 +144,7 @@ struct oc_remote {
   struct oc_remote_outcome *outcomes, *last_outcome;
   bool stop;
   uint64_t stop_ns; /* uploads may go on until then */
-  char refusal[260];
+  char refusal[OC_REMOTE_WHY + 64];
 
   /* The thread's own. */
   struct look *looks;

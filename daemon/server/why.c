@@ -68,21 +68,28 @@ void why_messages(const struct oc_key_difference *d, size_t n, struct oc_arena *
   *ret = list;
 }
 
-/* The nearest of the stored entries except `self`: 1 with its differences, 0 none. */
+/* Which stored entries come into question. */
+struct scope {
+  const uint8_t *model, *options; /* digests that make an entry near */
+  const uint8_t *self;            /* key of the entry that is left out, NULL: none */
+  int64_t uid;                    /* whose entries, -1: everybody's */
+};
+
+/* The nearest of the stored entries: 1 with its differences, 0 none. */
 static int nearest(struct oc_server *s, const struct oc_key_parts *now,
-                   const uint8_t *model, const uint8_t *options, const uint8_t *self,
-                   int64_t uid, struct oc_arena *arena, uint8_t ret_key[OC_SHA256_LEN],
-                   struct oc_key_difference **ret, size_t *ret_n)
+                   const struct scope *in, struct oc_arena *arena,
+                   uint8_t ret_key[OC_SHA256_LEN], struct oc_key_difference **ret,
+                   size_t *ret_n)
 {
   struct oc_cache_candidate *c;
   struct oc_key_blob blobs[CANDIDATES + 1];
   size_t from[CANDIDATES + 1], n = 0, kept = 0, index;
 
-  if (oc_cache_candidates(s->cache, model, options, uid, CANDIDATES + 1, arena, &c, &n) <
-      0)
+  if (oc_cache_candidates(s->cache, in->model, in->options, in->uid, CANDIDATES + 1,
+                          arena, &c, &n) < 0)
     n = 0;
   for (size_t i = 0; i < n && kept < CANDIDATES + 1; i++) {
-    if (self && !memcmp(c[i].key, self, OC_SHA256_LEN))
+    if (in->self && !memcmp(c[i].key, in->self, OC_SHA256_LEN))
       continue;
     from[kept] = i;
     blobs[kept++] = (struct oc_key_blob){ c[i].parts, c[i].parts_len };
@@ -111,13 +118,15 @@ void why_missed(struct order *o, struct request *r, const struct oc_key_parts *p
   struct oc_server *s = o->srv;
   struct oc_key_difference *d;
   struct session *c;
+  struct scope in;
   size_t n = 0;
 
   if (!r)
     return;
   c = server_session(s, r->session);
-  if (!nearest(s, parts, o->model, o->options, NULL,
-               c ? session_scope(c) : (int64_t)o->uid, &o->arena, r->nearest, &d, &n)) {
+  in = (struct scope){ o->model, o->options, NULL,
+                       c ? session_scope(c) : (int64_t)o->uid };
+  if (!nearest(s, parts, &in, &o->arena, r->nearest, &d, &n)) {
     why_add_reason(r, "nothing like it is stored");
     oc_counter_add(&s->count, OC_COUNT_MISSED_NEW, o->want == WANT_COMPILE);
     return;
@@ -233,6 +242,7 @@ static void answer_stored(struct session *c, uint64_t id, const uint8_t *key)
   struct oc_key_difference *d;
   struct oc_key_parts parts;
   struct oc_arena arena;
+  const struct scope in = { model, options, key, session_scope(c) };
   size_t n = 0;
 
   oc_arena_init(&arena, 32u << 20);
@@ -240,8 +250,7 @@ static void answer_stored(struct session *c, uint64_t id, const uint8_t *key)
   a.text = (char *)"stored";
   if (oc_cache_parts(c->srv->cache, key, &arena, &mine, model, options) == 1 &&
       !oc_key_parts_unpack(mine.parts, mine.parts_len, &parts, NULL) &&
-      nearest(c->srv, &parts, model, options, key, session_scope(c), &arena, near, &d,
-              &n)) {
+      nearest(c->srv, &parts, &in, &arena, near, &d, &n)) {
     why_messages(d, n, &arena, &a.differences, &a.n_differences);
     a.nearest.data = near;
     a.nearest.len = sizeof(near);

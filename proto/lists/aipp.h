@@ -53,34 +53,26 @@ enum oc_aipp_kind {
 };
 
 /* The vendor's fields: name and kind. */
-#define OC_AIPP_FIELDS(X)                                                                \
-  X(aipp_mode, MODE)                                                                     \
-  X(related_input_rank, UINT)                                                            \
-  X(input_edge_idx, UINT) X(max_src_image_size, UINT) X(support_rotation, BOOL)          \
-      X(input_format, FORMAT) X(csc_switch, BOOL) X(cpadding_value, FLOAT)               \
-          X(rbuv_swap_switch, BOOL) X(ax_swap_switch, BOOL) X(single_line_mode, BOOL) X( \
-              src_image_size_w, INT) X(src_image_size_h, INT) X(crop, BOOL)              \
-              X(load_start_pos_w, INT) X(load_start_pos_h, INT) X(crop_size_w, INT) X(   \
-                  crop_size_h, INT) X(resize, BOOL) X(resize_output_w, INT)              \
-                  X(resize_output_h, INT) X(padding, BOOL) X(left_padding_size, INT) X(  \
-                      right_padding_size, INT) X(top_padding_size, INT)                  \
-                      X(bottom_padding_size, INT) X(mean_chn_0, INT) X(mean_chn_1, INT)  \
-                          X(mean_chn_2, INT) X(mean_chn_3, INT) X(min_chn_0, FLOAT)      \
-                              X(min_chn_1, FLOAT) X(min_chn_2, FLOAT) X(                 \
-                                  min_chn_3, FLOAT) X(var_reci_chn_0, FLOAT)             \
-                                  X(var_reci_chn_1, FLOAT) X(var_reci_chn_2, FLOAT)      \
-                                      X(var_reci_chn_3, FLOAT) X(matrix_r0c0, INT)       \
-                                          X(matrix_r0c1, INT) X(matrix_r0c2, INT)        \
-                                              X(matrix_r1c0, INT) X(matrix_r1c1, INT) X( \
-                                                  matrix_r1c2, INT) X(matrix_r2c0, INT)  \
-                                                  X(matrix_r2c1,                         \
-                                                    INT) X(matrix_r2c2,                  \
-                                                           INT) X(output_bias_0, INT)    \
-                                                      X(output_bias_1,                   \
-                                                        INT) X(output_bias_2, INT)       \
-                                                          X(input_bias_0, INT)           \
-                                                              X(input_bias_1, INT)       \
-                                                                  X(input_bias_2, INT)
+/* clang-format off */
+#define OC_AIPP_FIELDS(X) \
+  X(aipp_mode, MODE) X(related_input_rank, UINT) X(input_edge_idx, UINT) \
+  X(max_src_image_size, UINT) X(support_rotation, BOOL) X(input_format, FORMAT) \
+  X(csc_switch, BOOL) X(cpadding_value, FLOAT) X(rbuv_swap_switch, BOOL) \
+  X(ax_swap_switch, BOOL) X(single_line_mode, BOOL) X(src_image_size_w, INT) \
+  X(src_image_size_h, INT) X(crop, BOOL) X(load_start_pos_w, INT) \
+  X(load_start_pos_h, INT) X(crop_size_w, INT) X(crop_size_h, INT) X(resize, BOOL) \
+  X(resize_output_w, INT) X(resize_output_h, INT) X(padding, BOOL) \
+  X(left_padding_size, INT) X(right_padding_size, INT) X(top_padding_size, INT) \
+  X(bottom_padding_size, INT) X(mean_chn_0, INT) X(mean_chn_1, INT) \
+  X(mean_chn_2, INT) X(mean_chn_3, INT) X(min_chn_0, FLOAT) X(min_chn_1, FLOAT) \
+  X(min_chn_2, FLOAT) X(min_chn_3, FLOAT) X(var_reci_chn_0, FLOAT) \
+  X(var_reci_chn_1, FLOAT) X(var_reci_chn_2, FLOAT) X(var_reci_chn_3, FLOAT) \
+  X(matrix_r0c0, INT) X(matrix_r0c1, INT) X(matrix_r0c2, INT) X(matrix_r1c0, INT) \
+  X(matrix_r1c1, INT) X(matrix_r1c2, INT) X(matrix_r2c0, INT) X(matrix_r2c1, INT) \
+  X(matrix_r2c2, INT) X(output_bias_0, INT) X(output_bias_1, INT) \
+  X(output_bias_2, INT) X(input_bias_0, INT) X(input_bias_1, INT) \
+  X(input_bias_2, INT)
+/* clang-format on */
 
 enum oc_aipp_field {
 #define X(name, kind) OC_AIPP_##name,
