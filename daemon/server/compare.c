@@ -15,19 +15,6 @@ struct compare {
   struct oc_cache_hit hit[2];
 };
 
-static void refuse(struct session *c, uint64_t id, unsigned status, const char *text)
-{
-  Omcc__V1__CacheAnswer a = OMCC__V1__CACHE_ANSWER__INIT;
-  Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
-
-  a.status = status;
-  a.message = (char *)text;
-  m.id = id;
-  m.body_case = OMCC__V1__TO_CLIENT__BODY_CACHE_ANSWER;
-  m.cache_answer = &a;
-  session_send(c, &m, NULL, 0);
-}
-
 static struct oc_cache_member *report_of(struct oc_cache_hit *h)
 {
   for (size_t i = 0; i < h->n_members; i++)
@@ -92,7 +79,6 @@ static void add_differences(const struct compare *q, struct oc_cache *cache,
 static void deliver(struct session *c, struct compare *q)
 {
   Omcc__V1__CacheAnswer a = OMCC__V1__CACHE_ANSWER__INIT;
-  Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
   Omcc__V1__Member member[2], *members[2] = { &member[0], &member[1] };
   struct oc_arena arena;
   size_t n_fds = 0;
@@ -104,10 +90,7 @@ static void deliver(struct session *c, struct compare *q)
   a.members = members;
   a.n_members = 2;
   add_differences(q, c->srv->cache, &arena, &a);
-  m.id = q->id;
-  m.body_case = OMCC__V1__TO_CLIENT__BODY_CACHE_ANSWER;
-  m.cache_answer = &a;
-  session_send(c, &m, fds, n_fds);
+  care_send(c, q->id, &a, fds, n_fds);
   oc_arena_clear(&arena);
 }
 
@@ -119,7 +102,7 @@ static void compare_done(struct task *t)
   if (c && t->code == 1)
     deliver(c, q);
   else if (c)
-    refuse(c, q->id, OC_STATUS_STORE, "a report is damaged: compile once more");
+    care_refuse(c, q->id, OC_STATUS_STORE, "a report is damaged: compile once more");
   for (unsigned i = 0; i < 2; i++)
     oc_cache_hit_clear(&q->hit[i]);
   t->order->forgotten = true;
@@ -137,21 +120,22 @@ static bool find(struct session *c, uint64_t id, const char *what,
   int n = oc_cache_find_key(c->srv->cache, what, ret);
   if (n == 1 && oc_cache_may_see(c->srv->cache, ret, session_scope(c)))
     return true;
-  refuse(c, id, OC_STATUS_REQUEST,
-         n == 2 ? "several entries begin like this, give more digits"
-                : "no recent job has this number and no stored entry this key");
+  care_refuse(c, id, OC_STATUS_REQUEST,
+              n == 2 ? "several entries begin like this, give more digits"
+                     : "no recent job has this number and no stored entry this key");
   return false;
 }
 
 static bool look(struct session *c, struct compare *q, unsigned side)
 {
   if (!oc_cache_show(c->srv->cache, q->key[side], &q->hit[side])) {
-    refuse(c, q->id, OC_STATUS_DIFFERS, "the result of a job is not stored (any more)");
+    care_refuse(c, q->id, OC_STATUS_DIFFERS,
+                "the result of a job is not stored (any more)");
     return false;
   }
   if (report_of(&q->hit[side]))
     return true;
-  refuse(c, q->id, OC_STATUS_REQUEST, "a result was stored without a report");
+  care_refuse(c, q->id, OC_STATUS_REQUEST, "a result was stored without a report");
   return false;
 }
 
@@ -178,7 +162,7 @@ void compare_answer(struct session *c, uint64_t id, const char *a, const char *b
     for (unsigned i = 0; i < 2; i++)
       oc_cache_hit_clear(&q->hit[i]);
   } else {
-    refuse(c, id, OC_STATUS_DAEMON, "the daemon is short of memory");
+    care_refuse(c, id, OC_STATUS_DAEMON, "the daemon is short of memory");
   }
   free(q);
   if (o) {
