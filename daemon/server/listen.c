@@ -20,7 +20,10 @@
 
 #include "base/cleanup.h"
 
-#define BACKLOG          128
+/* Cut by the kernel to its own limit. While the queue is full a blocking connect() waits
+ * and one with a time limit fails at once: a burst of clients must find room. */
+#define BACKLOG SOMAXCONN
+
 #define PATIENCE_MS      5000
 #define PATIENCE_STEP_MS 20
 /* New connections taken per readiness, so that a flood does not starve the others. */

@@ -44,8 +44,9 @@ def submit(flags, files=(), request=1, backend="builtin"):
 class Peer:
     def __init__(self, path, greet=True):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(20)
+        # With a limit connect() would not wait for room in the listener's queue, but fail.
         self.socket.connect(str(path))
+        self.socket.settimeout(20)
         if greet:
             self.send(hello())
             assert self.receive() is not None
