@@ -36,6 +36,7 @@ static struct oc_cache *new_cache(const struct oc_cache_options *opt)
   pthread_cond_init(&c->wake, &attr);
   pthread_cond_init(&c->idle, &attr);
   pthread_condattr_destroy(&attr);
+  oc_cache_wall_look(c);
   c->dir = strdup(opt->dir);
   c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   c->proven = calloc(1, oc_cache_proven_size());

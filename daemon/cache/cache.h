@@ -263,10 +263,11 @@ enum oc_cache_writers {
   OC_CACHE_NO_WRITER,
   OC_CACHE_HAS_WRITER,
 };
-/* A file as it was at a moment: its stat and the wall clock then. */
+/* A file as it was at a moment: its stat, the wall clock then, and the clock that nobody
+ * sets. */
 struct oc_cache_seen {
   struct stat st;
-  int64_t at_ns;
+  int64_t at_ns, boot_ns;
   enum oc_cache_writers writers;
 };
 /* Looks at `fd` now. 0 or OC_E_IO; OC_E_ARG when it is no regular file. [any] */
@@ -280,8 +281,8 @@ int oc_cache_memo_get(struct oc_cache *c, int fd, const struct oc_cache_seen *se
                       uint8_t ret[OC_SHA256_LEN]);
 /* [any] After hashing `fd`, which was `before` the first byte was read. Memoised only
  * when nothing changed since, nobody had it open for writing and it had been at rest for
- * 2 s then (for 60 s where that is not known), and it is on a local file system (or
- * memo_on_network). True when queued. */
+ * 2 s then (for 60 s where that is not known, 60 s of a wall clock that nobody has set),
+ * and it is on a local file system (or memo_on_network). True when queued. */
 bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct oc_cache_seen *before,
                        const uint8_t sha256[OC_SHA256_LEN]);
 /* Same file, same size, same times. */
@@ -342,6 +343,12 @@ int oc_cache_whence(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN], siz
 bool oc_cache_pin(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN], int64_t until_s,
                   uint64_t ticket);
 #define OC_CACHE_FOR_GOOD INT64_MAX
+
+/* Seconds since 1970, so many before, so many behind (at most OC_CACHE_FOR_GOOD): never
+ * less than 1, whatever the wall clock says. [any] */
+int64_t oc_cache_now_s(void);
+int64_t oc_cache_ago_s(uint64_t seconds);
+int64_t oc_cache_hence_s(uint64_t seconds);
 
 /* Drops entries that fit all rules, least recently used first, until no more than
  * `max_bytes` are left (when has_max). Pinned ones stay. An event OC_CACHE_DONE follows,

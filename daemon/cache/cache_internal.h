@@ -169,6 +169,9 @@ struct oc_cache {
   struct oc_cache_proven *proven;
   struct oc_cache_scrub *scrub;
   uint64_t memo_hits, memo_misses, proofs;
+  /* memo.c: how far the wall clock is ahead of the one that nobody sets, and when (by that
+   * one) it was last seen to have been set. */
+  int64_t wall_ahead_ns, wall_set_ns;
 };
 
 /* place.c: directories, the lock, network file systems. */
@@ -257,6 +260,9 @@ void oc_cache_count(struct oc_cache *c, enum oc_cache_counter which, uint64_t n)
 /* A hit: remembers the touch, wakes the writer when a batch is full. */
 void oc_cache_note_hit(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN], uint32_t uid,
                        uint64_t saved_ms);
+
+/* memo.c: before anybody asks. */
+void oc_cache_wall_look(struct oc_cache *c);
 
 /* proven.c: objects digested since open. */
 size_t oc_cache_proven_size(void);

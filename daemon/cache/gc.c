@@ -1,6 +1,5 @@
 /* Eviction that somebody asked for, and pins. */
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "cache/cache_internal.h"
@@ -9,7 +8,7 @@ int oc_cache_unpin_expired(struct oc_cache *c, struct oc_error *err)
 {
   sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_UNPIN_EXPIRED);
 
-  sqlite3_bind_int64(s, 1, (int64_t)time(NULL));
+  sqlite3_bind_int64(s, 1, oc_cache_now_s());
   return oc_sql_run(s) == SQLITE_DONE ? 0 : oc_cache_sql_failed(c, &c->writer, err);
 }
 
@@ -27,7 +26,7 @@ void oc_cache_gc_run(struct oc_cache *c, struct oc_cache_job *job)
   struct oc_error err = { 0 };
   struct oc_cache_room room = {
     .uid = -1,
-    .used_before_s = g->unused_s ? (int64_t)time(NULL) - (int64_t)g->unused_s : 0,
+    .used_before_s = g->unused_s ? oc_cache_ago_s(g->unused_s) : 0,
     .toolkit = g->toolkit,
     .has_max = g->has_max,
     .max_bytes = g->max_bytes,

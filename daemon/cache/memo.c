@@ -6,8 +6,9 @@
  * file is remembered only when it was at rest for AGE_NS and nobody had it open for
  * writing (a mapping counts) when its hashing began, which a read lease tells. Where
  * leases are not permitted the file must have been at rest for as long as a page may stay
- * dirty, with room. On a network file system the times are another machine's, and nothing
- * is remembered unless asked for. */
+ * dirty, with room; a wall clock that was set meanwhile would make it look so, hence none
+ * may have been. On a network file system the times are another machine's, and nothing is
+ * remembered unless asked for. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -19,6 +20,9 @@
 
 #define AGE_NS          2000000000LL
 #define AGE_NO_LEASE_NS 60000000000LL
+/* More than a clock that is led to the right time gains while the daemon is asked again.
+ */
+#define SET_NS 500000000LL
 
 static int64_t ns_of(const struct timespec *t)
 {
@@ -59,6 +63,8 @@ int oc_cache_see(int fd, struct oc_cache_seen *ret)
     return OC_E_ARG;
   clock_gettime(CLOCK_REALTIME, &now);
   ret->at_ns = ns_of(&now);
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  ret->boot_ns = ns_of(&now);
   ret->writers = OC_CACHE_WRITERS_UNKNOWN;
   return 0;
 }
@@ -95,14 +101,40 @@ int oc_cache_memo_get(struct oc_cache *c, int fd, const struct oc_cache_seen *se
   return found;
 }
 
+void oc_cache_wall_look(struct oc_cache *c)
+{
+  struct timespec wall, boot;
+
+  clock_gettime(CLOCK_REALTIME, &wall);
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  c->wall_ahead_ns = ns_of(&wall) - ns_of(&boot);
+  c->wall_set_ns = -AGE_NO_LEASE_NS;
+}
+
+/* True when the wall clock was set in the last minute, as far as anybody looked. */
+static bool wall_was_set(struct oc_cache *c, const struct oc_cache_seen *now)
+{
+  int64_t ahead = now->at_ns - now->boot_ns;
+
+  pthread_mutex_lock(&c->mutex);
+  int64_t moved = ahead - c->wall_ahead_ns;
+  if (moved > SET_NS || moved < -SET_NS) {
+    c->wall_set_ns = now->boot_ns;
+    c->wall_ahead_ns = ahead;
+  }
+  bool set = now->boot_ns - c->wall_set_ns < AGE_NO_LEASE_NS;
+  pthread_mutex_unlock(&c->mutex);
+  return set;
+}
+
 bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct oc_cache_seen *before,
                        const uint8_t sha256[OC_SHA256_LEN])
 {
   struct oc_cache_seen after;
-  int64_t limit =
-      before->at_ns - (before->writers == OC_CACHE_NO_WRITER ? AGE_NS : AGE_NO_LEASE_NS);
+  bool leased = before->writers == OC_CACHE_NO_WRITER, set = wall_was_set(c, before);
+  int64_t limit = before->at_ns - (leased ? AGE_NS : AGE_NO_LEASE_NS);
 
-  if (before->writers == OC_CACHE_HAS_WRITER)
+  if (before->writers == OC_CACHE_HAS_WRITER || (set && !leased))
     return false;
   if (oc_cache_see(fd, &after) < 0 || !oc_cache_same_stat(&before->st, &after.st))
     return false;

@@ -1,7 +1,6 @@
 /* What people ask about single entries: by the beginning of a key, by a file, who may see
  * it. The reader's; nothing here writes, touches or counts. */
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "cache/cache_internal.h"
@@ -93,6 +92,9 @@ int oc_cache_whence(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN], siz
 }
 
 #define MOST_FIGURES 32
+/* A clock set back a little must not hide what was just counted; what was counted under a
+ * clock that was years ahead is not recent, neither now nor until then. */
+#define HOURS_AHEAD 24
 
 int oc_cache_figures(struct oc_cache *c, uint64_t seconds, struct oc_arena *arena,
                      struct oc_cache_figure **ret, size_t *ret_n)
@@ -105,7 +107,8 @@ int oc_cache_figures(struct oc_cache *c, uint64_t seconds, struct oc_arena *aren
   if (atomic_load(&c->broken))
     return OC_E_STORE;
   auto_reset sqlite3_stmt *s = oc_sql_use(&c->reader, OC_R_SINCE);
-  sqlite3_bind_int64(s, 1, ((int64_t)time(NULL) - (int64_t)seconds) / 3600);
+  sqlite3_bind_int64(s, 1, oc_cache_ago_s(seconds) / 3600);
+  sqlite3_bind_int64(s, 2, oc_cache_now_s() / 3600 + HOURS_AHEAD);
   while (n < MOST_FIGURES && sqlite3_step(s) == SQLITE_ROW) {
     items[n].name = oc_sql_text(s, 0, arena);
     items[n].value = (uint64_t)sqlite3_column_int64(s, 1);

@@ -8,7 +8,6 @@
  * kill during 3 is a rollback. No row ever names an object that is not on disk. */
 #include <string.h>
 #include <sys/statvfs.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "cache/cache_internal.h"
@@ -115,7 +114,7 @@ int oc_cache_publish_rows(struct oc_cache *c, struct oc_cache_job *job,
   int rc = 0;
 
   if (!p->created_s)
-    p->created_s = (uint64_t)time(NULL);
+    p->created_s = (uint64_t)oc_cache_now_s();
   oc_cache_point(c, "put-begin");
   for (size_t i = 0; i < p->n_members && rc == 0; i++)
     rc = oc_cache_settle(c, job, &p->members[i], err);

@@ -1,7 +1,6 @@
 /* The rows of one result: entry, members, objects, parts, plan key. Inside one
  * transaction of the writer; the caller begins and ends it. */
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -95,7 +94,7 @@ static int add_entry_row(struct oc_cache *c, const struct oc_cache_job *job, int
   sqlite3_bind_int64(s, 14, (int64_t)f->peak_rss_bytes);
   sqlite3_bind_int64(s, 15, f->tool_exit);
   sqlite3_bind_int64(s, 16, (int64_t)size);
-  sqlite3_bind_int64(s, 17, (int64_t)time(NULL));
+  sqlite3_bind_int64(s, 17, oc_cache_now_s());
   sqlite3_bind_int64(s, 18, seq);
   sqlite3_bind_int64(s, 19, (int64_t)job->put.created_s);
   sqlite3_bind_int64(s, 20, (int64_t)job->put.record_len);

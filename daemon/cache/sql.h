@@ -65,7 +65,6 @@
                " SELECT id, ?2 FROM entry WHERE key = ?1")                               \
   X(FIGURE_ADD, "INSERT INTO figure(hour, name, value) VALUES(?1, ?2, ?3)"               \
                 " ON CONFLICT(hour, name) DO UPDATE SET value = value + excluded.value") \
-  X(FIGURE_PRUNE, "DELETE FROM figure WHERE hour < ?1")                                  \
   X(TOUCH,                                                                               \
     "UPDATE entry SET used_s = ?2, used_seq = ?3, hits = hits + 1 WHERE key = ?1")       \
   X(COUNTER_SET, "INSERT INTO counter(name, value) VALUES(?1, ?2)"                       \
@@ -117,7 +116,8 @@
   X(BY_OBJECT, "SELECT DISTINCT e.key FROM member m JOIN entry e ON e.id = m.id / 128"   \
                " WHERE m.sha256 = ?1 AND (m.data IS NULL OR m.kind = 'artifact')"        \
                " ORDER BY e.used_seq DESC LIMIT ?2")                                     \
-  X(SINCE, "SELECT name, sum(value) FROM figure WHERE hour >= ?1 GROUP BY name")         \
+  X(SINCE, "SELECT name, sum(value) FROM figure WHERE hour BETWEEN ?1 AND ?2"            \
+           " GROUP BY name")                                                             \
   X(PLAN_OF, "SELECT plan_key FROM plan WHERE sha256 = ?1 LIMIT 1")                      \
   X(NEXT_KEY, "SELECT e.key FROM entry e WHERE e.key > ?1 AND " OC_MAY_SEE               \
               " ORDER BY e.key LIMIT 1")                                                 \

@@ -62,7 +62,7 @@ static int save_growth(struct oc_cache *c, const int64_t grown[OC_N_COUNTERS])
     if (grown[i] <= 0)
       continue;
     sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_FIGURE_ADD);
-    sqlite3_bind_int64(s, 1, (int64_t)time(NULL) / 3600);
+    sqlite3_bind_int64(s, 1, oc_cache_now_s() / 3600);
     sqlite3_bind_text(s, 2, counter_names[i], -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 3, grown[i]);
     if (oc_sql_run(s) != SQLITE_DONE)
@@ -192,7 +192,7 @@ static void write_touches(struct oc_cache *c, bool *open)
   for (size_t i = 0; i < n; i++) {
     sqlite3_stmt *s = oc_sql_use(&c->writer, OC_W_TOUCH);
     oc_sql_bind_digest(s, 1, touches[i].key);
-    sqlite3_bind_int64(s, 2, (int64_t)time(NULL));
+    sqlite3_bind_int64(s, 2, oc_cache_now_s());
     sqlite3_bind_int64(s, 3, ++totals[OC_COUNT_SEQ]);
     if (oc_sql_run(s) != SQLITE_DONE)
       oc_cache_sql_failed(c, &c->writer, NULL);

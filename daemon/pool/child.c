@@ -157,7 +157,9 @@ static void on_ended(void *ctx, int code, const struct oc_error *err)
 
 void child_new(struct oc_pool *p, uint32_t pid, int fd, int err_fd)
 {
-  static const struct oc_link_events events = { on_frame, on_ended, one_closed };
+  static const struct oc_link_events events = { .frame = on_frame,
+                                                .ended = on_ended,
+                                                .closed = one_closed };
   struct child *c = calloc(1, sizeof(*c));
   struct oc_error err = { 0 };
 

@@ -64,6 +64,8 @@ static bool pump(struct oc_link *l)
     end(l, got, &err);
   else
     want(l);
+  if (l->events->partial && l->open && !l->closing && !l->ended)
+    l->events->partial(l->ctx, oc_channel_in_frame(l->channel));
   return got > 0;
 }
 

@@ -25,6 +25,9 @@ struct oc_link_events {
   /* The peer has gone, or the stream is broken. Called once, not after oc_link_close();
    * the owner then closes the link. */
   void (*ended)(void *ctx, int code, const struct oc_error *err);
+  /* After each read, what is left of it: a frame that has begun and is not complete, or
+   * nothing. May be NULL: the owner waits as long as it takes. */
+  void (*partial)(void *ctx, bool in_frame);
   /* After oc_link_close(): nothing of the link is in use any more. */
   void (*closed)(void *ctx);
 };

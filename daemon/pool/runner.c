@@ -113,7 +113,9 @@ static void on_ended(void *ctx, int code, const struct oc_error *err)
 
 static int start(struct oc_pool *p, struct run *r, struct oc_error *err)
 {
-  static const struct oc_link_events events = { on_frame, on_ended, one_closed };
+  static const struct oc_link_events events = { .frame = on_frame,
+                                                .ended = on_ended,
+                                                .closed = one_closed };
   struct process_spec spec = { .loop = p->o.loop,
                                .log = p->o.log,
                                .path = p->runner_path,

@@ -223,7 +223,9 @@ static int send_setup(struct oc_pool *p, struct oc_error *err)
 
 int zygote_start(struct oc_pool *p, struct oc_error *err)
 {
-  static const struct oc_link_events events = { on_frame, on_link_ended, on_link_closed };
+  static const struct oc_link_events events = { .frame = on_frame,
+                                                .ended = on_link_ended,
+                                                .closed = on_link_closed };
   struct process_spec spec = { .loop = p->o.loop,
                                .log = p->o.log,
                                .path = p->worker_path,

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -75,10 +74,8 @@ static bool start(struct session *c, const Omcc__V1__CacheRequest *m, struct ask
 
   switch (m->what) {
   case OMCC__V1__CACHE_REQUEST__WHAT__PIN:
-    return oc_cache_pin(cache, key,
-                        m->pin_s ? (int64_t)time(NULL) + (int64_t)m->pin_s
-                                 : OC_CACHE_FOR_GOOD,
-                        q->ticket);
+    return oc_cache_pin(
+        cache, key, m->pin_s ? oc_cache_hence_s(m->pin_s) : OC_CACHE_FOR_GOOD, q->ticket);
   case OMCC__V1__CACHE_REQUEST__WHAT__UNPIN:
     return oc_cache_pin(cache, key, 0, q->ticket);
   case OMCC__V1__CACHE_REQUEST__WHAT__VERIFY: return oc_cache_verify(cache, q->ticket);

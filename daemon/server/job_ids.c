@@ -2,7 +2,8 @@
  *
  * Ids begin at the time of the start, with room for a million jobs per second of life,
  * and never below what an earlier life has reserved, so that a clock set back does no
- * harm. They stay under 2^53, since people read them through JSON. */
+ * harm. They stay under 2^53, since people read them through JSON: a clock that stands
+ * where that would end soon, or before 1970, is not asked. */
 #include "server/server_internal.h"
 
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 
 #define ID_SHIFT   20
 #define ID_RESERVE (1ull << 24) /* ids that one life may use */
+#define ID_LATEST  (1ll << 32)  /* seconds: the year 2106, half of what ids may be */
 
 static uint64_t read_reserved(const char *path)
 {
@@ -53,7 +55,8 @@ int job_ids_first(const char *cache_dir, uint64_t *ret, const struct oc_log *log
                   struct oc_error *err)
 {
   auto_free char *path = NULL;
-  uint64_t first = (uint64_t)time(NULL) << ID_SHIFT, reserved;
+  int64_t now = (int64_t)time(NULL);
+  uint64_t first = now > 0 && now < ID_LATEST ? (uint64_t)now << ID_SHIFT : 1, reserved;
 
   if (asprintf(&path, "%s/job-ids", cache_dir) < 0) {
     path = NULL;

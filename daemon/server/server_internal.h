@@ -64,6 +64,7 @@ struct session {
   uint64_t id;
   uint32_t uid, pid;
   uint64_t opened_ms;
+  uint64_t frame_since_ms; /* a frame began then and is not complete; 0: none */
   bool greeted;
   bool admin;  /* may see and change what is not its own */
   bool doomed; /* does not read: closed by server_settle() */
@@ -303,9 +304,10 @@ struct oc_server {
   struct oc_flow *flow;
   struct digester *digester;
 
-  uv_timer_t flow_timer, idle_timer, drain_timer, greet_timer, watchdog_timer;
+  uv_timer_t flow_timer, idle_timer, drain_timer, patience_timer, watchdog_timer;
   uv_signal_t term, intr;
-  unsigned n_timers; /* open handles of this block */
+  uint64_t patience_due_ms; /* when patience_timer should come */
+  unsigned n_timers;        /* open handles of this block */
   bool handles_open;
   uint64_t watchdog_ms;
   unsigned stops; /* stop requests so far */
@@ -362,7 +364,12 @@ struct request *session_request(struct session *c, uint64_t id);
 /* An object is about to be sent: held until the session ends or many others followed. */
 void session_delivers(struct session *c, const uint8_t *sha256, bool link);
 void session_drop_request(struct session *c, struct request *r);
-void session_check_greetings(struct oc_server *s);
+
+/* ---- patience.c: a peer that does not greet, or stops inside a frame, is closed */
+/* Somebody is waited for from now on. */
+void patience_begin(struct oc_server *s);
+/* For oc_link_events: `ctx` is the session. */
+void patience_partial(void *ctx, bool in_frame);
 
 /* ---- submit.c: a Submit becomes a request and an order */
 int submit_take(struct session *c, uint64_t id, const Omcc__V1__Submit *m,

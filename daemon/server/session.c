@@ -1,9 +1,8 @@
 /* One connection: greeting, frames to whom they concern, answers out.
  *
- * The first message must be Hello, and must come soon: a connection that says nothing
- * costs a descriptor. After that requests run side by side under the client's own
- * numbers. A peer that breaks the protocol is closed with all its descriptors; it is told
- * why when it can still read. */
+ * The first message must be Hello, and must come soon (patience.c). After that requests
+ * run side by side under the client's own numbers. A peer that breaks the protocol is
+ * closed with all its descriptors; it is told why when it can still read. */
 #include "server/server_internal.h"
 
 #include <stdio.h>
@@ -13,8 +12,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-#define GREET_MS 10000
 
 static const struct {
   unsigned status;
@@ -229,6 +226,7 @@ static int on_frame(void *ctx, struct oc_frame *f, struct oc_error *err)
   ProtobufCMessage *m;
   int r;
 
+  c->frame_since_ms = 0;
   oc_arena_init(&arena, oc_message_cap(f->len));
   r = oc_message_unpack(&omcc__v1__to_daemon__descriptor, f->body, f->len, &arena, &m,
                         err);
@@ -302,30 +300,6 @@ void session_close(struct session *c)
   oc_flow_session_gone(s->flow, server_now_ns(), c->id);
 }
 
-static void on_greet_timer(uv_timer_t *timer)
-{
-  session_check_greetings(timer->data);
-  server_settle(timer->data);
-}
-
-void session_check_greetings(struct oc_server *s)
-{
-  uint64_t now = uv_now(s->loop), next = 0;
-
-  for (struct session *c = s->sessions; c; c = c->next) {
-    uint64_t age = now - c->opened_ms;
-
-    if (c->greeted || c->link.closing)
-      continue;
-    if (age >= GREET_MS)
-      session_close(c);
-    else if (!next || GREET_MS - age < next)
-      next = GREET_MS - age;
-  }
-  if (next)
-    uv_timer_start(&s->greet_timer, on_greet_timer, next, 0);
-}
-
 /* The groups a peer had when it connected, as the kernel knows them. */
 static bool in_admin_group(const struct oc_server *s, int fd, gid_t gid)
 {
@@ -346,7 +320,9 @@ static bool in_admin_group(const struct oc_server *s, int fd, gid_t gid)
 
 void session_accept(struct oc_server *s, int fd)
 {
-  static const struct oc_link_events events = { on_frame, on_ended, on_closed };
+  static const struct oc_link_events events = {
+    .frame = on_frame, .ended = on_ended, .partial = patience_partial, .closed = on_closed
+  };
   struct session *c = calloc(1, sizeof(*c));
   struct oc_error err = { 0 };
   struct ucred peer = { 0 };
@@ -373,8 +349,7 @@ void session_accept(struct oc_server *s, int fd)
     c->next->prev = c;
   s->sessions = c;
   s->n_sessions++;
-  if (!uv_is_active((uv_handle_t *)&s->greet_timer))
-    session_check_greetings(s);
+  patience_begin(s);
   server_stop_point(s, NULL, "after-accept");
   server_settle(s);
 }

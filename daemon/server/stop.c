@@ -52,7 +52,7 @@ static void on_signal(uv_signal_t *handle, int number)
 int stop_open(struct oc_server *s, struct oc_error *err)
 {
   uv_timer_t *timers[] = { &s->flow_timer, &s->idle_timer, &s->drain_timer,
-                           &s->greet_timer, &s->watchdog_timer };
+                           &s->patience_timer, &s->watchdog_timer };
 
   if (uv_signal_init(s->loop, &s->term) || uv_signal_init(s->loop, &s->intr))
     return oc_error_set(err, OC_E_IO, "cannot watch for signals");
@@ -116,7 +116,7 @@ void stop_close(struct oc_server *s)
     close_handle((uv_handle_t *)&s->flow_timer);
     close_handle((uv_handle_t *)&s->idle_timer);
     close_handle((uv_handle_t *)&s->drain_timer);
-    close_handle((uv_handle_t *)&s->greet_timer);
+    close_handle((uv_handle_t *)&s->patience_timer);
     close_handle((uv_handle_t *)&s->watchdog_timer);
     close_handle((uv_handle_t *)&s->term);
     close_handle((uv_handle_t *)&s->intr);

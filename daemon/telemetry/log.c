@@ -47,7 +47,8 @@ static void line_time(struct oc_log_line *l)
   struct tm tm;
 
   clock_gettime(CLOCK_REALTIME, &now);
-  gmtime_r(&now.tv_sec, &tm);
+  if (!gmtime_r(&now.tv_sec, &tm)) /* a year that has no number */
+    memset(&tm, 0, sizeof(tm));
   l->len = strftime(l->text, LINE_ROOM, "%Y-%m-%dT%H:%M:%S", &tm);
   l->len += (size_t)snprintf(l->text + l->len, LINE_ROOM - l->len, ".%03ldZ ",
                              now.tv_nsec / 1000000);

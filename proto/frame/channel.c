@@ -121,6 +121,11 @@ bool oc_channel_has_frame(const struct oc_channel *c)
   return oc_frame_get_header(p, &h, NULL) < 0 || len - OC_FRAME_HEADER >= h.len;
 }
 
+bool oc_channel_in_frame(const struct oc_channel *c)
+{
+  return (c->in.len > c->taken || c->n_fifo) && !oc_channel_has_frame(c);
+}
+
 static void take_fds(struct oc_channel *c, struct oc_frame *f, size_t n)
 {
   for (size_t i = 0; i < OC_MAX_FRAME_FDS; i++)

@@ -53,6 +53,9 @@ int oc_channel_read(struct oc_channel *c, struct oc_error *err);
 /* The next complete frame: 1 and `*ret` filled, 0 when there is none yet, OC_E_PROTO. */
 int oc_channel_next(struct oc_channel *c, struct oc_frame *ret, struct oc_error *err);
 
+/* A frame has begun and is not complete: bytes or descriptors of it are held. */
+bool oc_channel_in_frame(const struct oc_channel *c);
+
 /* Queues one frame and tries to send. Descriptors are duplicated here (or, with
  * `move_fds`, taken over and closed after sending, also on failure). 0, OC_E_LIMIT when
  * the queue is full or the body too large, OC_E_NOMEM, or what oc_channel_flush() gives.

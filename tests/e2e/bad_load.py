@@ -1,5 +1,5 @@
 """Many peers that mean no good, or nothing at all: malformed frames, idle connections, peers that
-send a byte at a time or never read. Used by a short test and a long one with larger numbers."""
+send a byte at a time, stop inside a frame or never read. Used by a short test and a long one with larger numbers."""
 import contextlib
 import os
 import random
@@ -10,7 +10,7 @@ import sys
 import time
 
 import wire
-from harness import Case, wait_until
+from harness import PATIENCE, Case, wait_until
 
 PING = wire.field(1, 7) + wire.field(7, b"")
 
@@ -20,7 +20,7 @@ def figure(text):
 
 
 class BadLoad(Case):
-    frames, idle, slow, deaf = 3000, 1500, 200, 30
+    frames, idle, slow, deaf, halves = 3000, 1500, 200, 30, 100
 
     def setUp(self):
         super().setUp()
@@ -47,6 +47,15 @@ class BadLoad(Case):
     def pings(self, n=300):
         took = sorted(self.ping_us() for _ in range(n))
         return took[n // 2], took[n * 99 // 100]
+
+    def descriptors(self):
+        """How many of those that the peers have sent the daemon holds."""
+        found = 0
+        for fd in os.listdir(f"/proc/{self.pid}/fd"):
+            with contextlib.suppress(OSError):
+                target = os.readlink(f"/proc/{self.pid}/fd/{fd}")
+                found += target == str(self.world.work)
+        return found
 
     def still_the_same(self):
         self.assertEqual(self.world.daemon_pid(), self.pid, self.world.log())
@@ -142,6 +151,45 @@ class BadLoad(Case):
         worst.sort()
         figure(f"R8 slow={self.slow} deaf={self.deaf} closed_after_s={cut:.0f} grown_mib={grown / 1048576:.1f} "
                f"good_ping_us p99_of_the_worst_second={worst[-1]:.0f}")
+
+    def test_stopped_inside_a_frame(self):
+        """A frame that has begun must be complete within 10 s, whoever greeted or not; what came with
+        it goes too. One that comes in pieces, and soon, is a frame like any other."""
+        before = self.rss()
+        begun = time.monotonic()
+        halves = []
+        self.addCleanup(lambda: [s.close() for s in halves])
+        for i in range(self.halves):
+            peer = wire.Peer(self.world.socket)
+            head = wire.frame(b"", n_fds=i % 3, length=40000)
+            held = [os.open(self.world.work, os.O_RDONLY) for _ in range(i % 3)]
+            peer.send((head + bytes(30000))[:(1, 7, 12, 500, 30000)[i % 5]], held)
+            for fd in held:
+                os.close(fd)
+            peer.socket.setblocking(False)
+            halves.append(peer.socket)
+        ping = wire.frame(PING)
+        pieces, worst = [ping[:1], ping[1:12], ping[12:]], []
+        steady = wire.Peer(self.world.socket)
+        wait_until(self.descriptors, what="the descriptors")
+        while not self.closed(halves):
+            self.assertLess(time.monotonic() - begun, PATIENCE)
+            if pieces and time.monotonic() - begun > 2 * (3 - len(pieces)):
+                steady.send(pieces.pop(0))
+            worst.append(self.pings(50)[1])
+            time.sleep(0.2)
+        cut = time.monotonic() - begun
+        grown = self.rss() - before
+        self.assertGreaterEqual(cut, 10)
+        self.assertEqual(pieces, [])
+        self.assertIsNotNone(steady.receive())
+        self.still_the_same()
+        self.assertIn("the rest of a frame did not come in 10 s", self.world.log())
+        steady.close()
+        self.assertEqual(self.descriptors(), 0)
+        worst.sort()
+        figure(f"R8 stopped_inside_a_frame={self.halves} closed_after_s={cut:.0f} grown_mib={grown / 1048576:.1f} "
+               f"descriptors_left=0 good_ping_us p99_of_the_worst={worst[-1]:.0f}")
 
     @staticmethod
     def closed(sockets):

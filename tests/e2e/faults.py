@@ -1,11 +1,14 @@
-"""Orders for the shim of tests/fault: which call of a program is to fail. See fault.h."""
+"""Orders for the shims of tests/fault: which call of a program is to fail (fault.h), and what time its
+wall clock shows (clock.c)."""
 import ctypes
 import mmap
 import pathlib
+import struct
 
 from harness import BINARY_DIR
 
 SHIM = BINARY_DIR / "lib" / "libomcc_fault.so"
+CLOCK = BINARY_DIR / "lib" / "libomcc_clock.so"
 OPEN, WRITE, SYNC, NAME, SIZE, MAP, READ, FILES, MEMORY = 1, 2, 4, 8, 16, 32, 64, 127, 128
 NONE, FAIL, SHORT, KILL_BEFORE, KILL_AFTER = range(5)
 
@@ -43,3 +46,18 @@ class Fault:
         del self.order
         self.map.close()
         self.file.close()
+
+
+class Clock:
+    """A wall clock for programs with `environment`, so many seconds ahead of the true one."""
+
+    def __init__(self, folder):
+        self.path = pathlib.Path(folder) / "clock"
+        self.ahead = 0
+        self.path.write_bytes(bytes(8))
+        self.environment = {"LD_PRELOAD": str(CLOCK), "OMCC_CLOCK": str(self.path)}
+
+    def jump(self, ahead):
+        self.ahead = int(ahead)
+        with open(self.path, "r+b") as f:
+            f.write(struct.pack("<q", self.ahead))

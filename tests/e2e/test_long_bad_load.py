@@ -8,7 +8,7 @@ from harness import main
 
 class Long(Load):
     frames = int(os.environ.get("OMCC_BAD_FRAMES", "1000000"))
-    idle, slow, deaf = 10000, 1000, 100
+    idle, slow, deaf, halves = 10000, 1000, 100, 1000
 
 
 del Load

@@ -35,6 +35,13 @@ static int old_file(const char *name, const char *text)
   return fd;
 }
 
+/* So much later; nobody has set the clock. */
+static void later_by(struct oc_cache_seen *seen, int64_t seconds)
+{
+  seen->at_ns += seconds * 1000000000;
+  seen->boot_ns += seconds * 1000000000;
+}
+
 /* A descriptor, and a mapping without one, count as writers. */
 static void check_writers(struct oc_cache *c, const char *name, int fd,
                           const struct oc_cache_seen *at_rest)
@@ -47,7 +54,7 @@ static void check_writers(struct oc_cache *c, const char *name, int fd,
   int alone = old_file(other, "model");
 
   store_key(5, digest);
-  seen.at_ns += 120000000000LL;
+  later_by(&seen, 120);
   ck_assert(!oc_cache_memo_put(c, fd, &seen, digest));
   ck_assert(map != MAP_FAILED);
   close(mapped);
@@ -59,7 +66,7 @@ static void check_writers(struct oc_cache *c, const char *name, int fd,
   ck_assert_int_eq(oc_cache_see(alone, &seen), 0);
   oc_cache_see_writers(alone, &seen);
   ck_assert_int_eq(seen.writers, OC_CACHE_NO_WRITER);
-  seen.at_ns += 3000000000LL;
+  later_by(&seen, 3);
   ck_assert(oc_cache_memo_put(c, alone, &seen, digest));
   close(alone);
   close(reader);
@@ -78,18 +85,18 @@ START_TEST(memo_of_digests)
   ck_assert_int_eq(oc_cache_memo_get(c, fd, &seen, got), 0);
   /* mtime was set back, but ctime says that the file is young. */
   ck_assert(!oc_cache_memo_put(c, fd, &seen, want));
-  seen.at_ns += 3000000000LL; /* three seconds later it would have been at rest ... */
+  later_by(&seen, 3); /* three seconds later it would have been at rest ... */
   ck_assert(!oc_cache_memo_put(c, fd, &seen, want)); /* ... if nobody could write it */
   oc_cache_see_writers(fd, &seen);
   if (seen.writers == OC_CACHE_HAS_WRITER) /* else leases are not permitted here */
     check_writers(c, name, fd, &seen);
   /* Where leases are not permitted, a minute of rest is asked for. */
   seen.writers = OC_CACHE_WRITERS_UNKNOWN;
-  seen.at_ns += 50000000000LL;
+  later_by(&seen, 50);
   ck_assert(!oc_cache_memo_put(c, fd, &seen, want));
-  seen.at_ns += 10000000000LL;
+  later_by(&seen, 10);
   ck_assert(oc_cache_memo_put(c, fd, &seen, want));
-  seen.at_ns -= 60000000000LL;
+  later_by(&seen, -60);
   seen.writers = OC_CACHE_NO_WRITER;
   ck_assert(oc_cache_memo_put(c, fd, &seen, want));
   oc_cache_flush(c);
@@ -105,6 +112,42 @@ START_TEST(memo_of_digests)
   ck_assert(!oc_cache_memo_put(c, fd, &seen, want));
   close(fd);
   oc_cache_close(c);
+}
+END_TEST
+
+/* A clock that was set makes files look old that are not. */
+START_TEST(memo_and_a_clock_that_was_set)
+{
+  static const int64_t jumps_s[] = { 120, 3600, 4000000000, -4000003600, -1700000000 };
+  struct oc_cache *c = store_open(folder);
+  auto_free char *name = store_path(folder, "m.onnx");
+  struct oc_cache_seen now;
+  uint8_t want[OC_SHA256_LEN];
+  int fd = old_file(name, "model");
+
+  store_key(5, want);
+  ck_assert_int_eq(oc_cache_see(fd, &now), 0);
+  later_by(&now, 100);
+  ck_assert(oc_cache_memo_put(c, fd, &now, want));
+  for (size_t i = 0; i < OC_COUNT(jumps_s); i++) {
+    bool past = false;
+    now.at_ns += jumps_s[i] * 1000000000;
+    /* An age of the file that no page can outlive, by a clock that was just set. */
+    ck_assert_msg(!oc_cache_memo_put(c, fd, &now, want), "jump %zu", i);
+    later_by(&now, 59);
+    ck_assert_msg(!oc_cache_memo_put(c, fd, &now, want), "59 s after jump %zu", i);
+    later_by(&now, 2);
+    past = now.at_ns < (int64_t)now.st.st_ctim.tv_sec * 1000000000;
+    ck_assert_msg(oc_cache_memo_put(c, fd, &now, want) == !past, "61 s after jump %zu",
+                  i);
+    /* No writer was there: a jump forward does no harm; before the file's own time it is
+     * one of the future, and nothing is known of it. */
+    now.writers = OC_CACHE_NO_WRITER;
+    ck_assert_msg(oc_cache_memo_put(c, fd, &now, want) == !past, "leased, jump %zu", i);
+    now.writers = OC_CACHE_WRITERS_UNKNOWN;
+  }
+  oc_cache_close(c);
+  close(fd);
 }
 END_TEST
 
@@ -157,6 +200,7 @@ int main(void)
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_set_timeout(t, 60);
   tcase_add_test(t, memo_of_digests);
+  tcase_add_test(t, memo_and_a_clock_that_was_set);
   tcase_add_test(t, memo_wants_regular_files);
   tcase_add_test(t, inputs_lists);
   suite_add_tcase(s, t);
