@@ -121,6 +121,10 @@ struct oc_attr {
 /* On a constant that its reader turned into attributes: the reader's name. When the
  * constant is removed, the reader takes over its name. */
 #define OC_ATTR_READ_BY "_read_by"
+/* On a Data that is a list of tensors: what those are, as far as the model says it; -1
+ * for a dim that is open. */
+#define OC_ATTR_ELEMENT_DTYPE "_element_dtype"
+#define OC_ATTR_ELEMENT_SHAPE "_element_shape"
 /* On an Aipp: the dims of what it gives, -1 for those that follow its image. */
 #define OC_ATTR_FEATURES_SHAPE "_features_shape"
 

@@ -16,6 +16,9 @@
  *  - graph inputs: op type Data, name as in the model, one unlinked input "x" and one
  *    output "y", both with the declared dtype and shape; INT attribute `index`. A dim
  *    with a name is the same symbol (< -1) everywhere, one without is a fresh symbol.
+ *    An input that is a sequence of tensors is a handle: dtype resource, a scalar; what
+ *    the model says of its tensors is in OC_ATTR_ELEMENT_DTYPE and _SHAPE. An optional
+ *    tensor is taken as given.
  *  - the end: op type NetOutput, name `Node_Output`, one input per model output (x0,
  *    x1...), no outputs; STRINGS attribute OC_ATTR_OUTPUT_NAMES holds the model's names.
  *  - initializers: Const `<initializer>_Initializer_<rank>`; Constant nodes: Const with

@@ -2,6 +2,7 @@
  * by going back along the ops that made the list. */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "infer/infer_internal.h"
 
 /* Ops that one look back may visit; real models have a handful. */
@@ -44,28 +45,95 @@ static void split_element(struct infer *in, const struct oc_op *op, struct eleme
   join(in, e, infer_dtype(op, 0), oc_shape_of(in->arena, dims, rank));
 }
 
-/* The op that made a list before `from` came to it: through the op itself, or from a
- * While's result into its body. */
-static const struct oc_op *maker_before(const struct oc_op *from, uint32_t out)
+/* A list that comes from outside: what the model says of its tensors. */
+static void declared_element(struct infer *in, const struct oc_op *data,
+                             struct element *e)
 {
-  if (!oc_op_is(from, "While") || from->n_subgraphs == 0)
-    return infer_has(from, 0) ? from->inputs[0].from : NULL;
+  size_t rank = 0;
+  const int64_t *dims = oc_attr_ints(data, OC_ATTR_ELEMENT_SHAPE, &rank);
+  int64_t filled[OC_MAX_RANK];
 
-  const struct oc_graph *body = from->subgraphs[from->n_subgraphs - 1].graph;
+  if (!oc_attr_find(data, OC_ATTR_ELEMENT_DTYPE))
+    return;
+  for (size_t i = 0; i < rank && i < OC_MAX_RANK; i++)
+    filled[i] = dims[i] < 0 ? infer_fresh(in) : dims[i];
+  join(in, e, infer_dtype_attr(data, OC_ATTR_ELEMENT_DTYPE, OC_DT_UNDEFINED),
+       dims && rank <= OC_MAX_RANK ? oc_shape_of(in->arena, filled, (uint32_t)rank)
+                                   : oc_shape_unknown());
+}
 
-  for (uint32_t k = body->n_ops; k > 0; k--)
-    if (oc_op_is(body->ops[k - 1], "NetOutput"))
-      return infer_has(body->ops[k - 1], out) ? body->ops[k - 1]->inputs[out].from : NULL;
-  return NULL;
+/* Where a list is on its way back to its maker. */
+struct way {
+  const struct oc_op *op;
+  uint32_t out;
+  const struct oc_graph *graph; /* of the op */
+};
+
+static void go_to_input(struct way *w, const struct oc_op *op, uint32_t i)
+{
+  w->op = infer_has(op, i) ? op->inputs[i].from : NULL;
+  w->out = w->op ? op->inputs[i].from_out : 0;
+}
+
+/* Out of a sub-graph: to what the op around it was given. */
+static void leave_graph(struct way *w)
+{
+  const struct oc_op *outer = w->graph->parent_op;
+  int64_t input = oc_attr_int(w->op, "_parent_node_index", -1);
+
+  if (input < 0)
+    input = oc_attr_int(w->op, "index", -1);
+  w->graph = w->graph->parent;
+  if (outer && w->graph && input >= 0 && input < (int64_t)outer->n_inputs)
+    go_to_input(w, outer, (uint32_t)input);
+  else
+    w->op = NULL;
+}
+
+/* Into the body of a loop (or the last branch): to what makes its result `i`. */
+static void enter_graph(struct way *w, uint32_t i)
+{
+  w->graph = w->op->subgraphs[w->op->n_subgraphs - 1].graph;
+  w->op = NULL;
+  for (uint32_t k = w->graph->n_ops; k > 0; k--)
+    if (oc_op_is(w->graph->ops[k - 1], "NetOutput")) {
+      go_to_input(w, w->graph->ops[k - 1], i);
+      return;
+    }
+}
+
+/* The op that made the list before this one came to it. */
+static void step_back(struct way *w)
+{
+  if (w->op->n_subgraphs > 0)
+    enter_graph(w, w->out + oc_op_is(w->op, "Loop"));
+  else if (oc_op_is(w->op, "Data"))
+    leave_graph(w);
+  else
+    go_to_input(w, w->op, 0);
+}
+
+static bool hands_on(const struct oc_op *op)
+{
+  static const char *const types[] = { "SequenceInsert", "SequenceErase", "Identity",
+                                       "While",          "Loop",          "If" };
+
+  for (size_t i = 0; i < OC_COUNT(types); i++)
+    if (oc_op_is(op, types[i]))
+      return true;
+  return false;
 }
 
 static struct element element_of(struct infer *in, const struct oc_op *op)
 {
   struct element e = { .shape = oc_shape_unknown() };
-  const struct oc_op *from = infer_has(op, 0) ? op->inputs[0].from : NULL;
-  uint32_t out = from ? op->inputs[0].from_out : 0;
+  struct way w = { .graph = in->frames[in->depth - 1].scope->graph };
 
-  for (uint32_t step = 0; from && step < MOST_STEPS; step++) {
+  go_to_input(&w, op, 0);
+  for (uint32_t step = 0; w.op && step < MOST_STEPS; step++) {
+    const struct oc_op *from = w.op;
+    bool outside = oc_op_is(from, "Data") && w.graph->parent_op;
+
     if (oc_op_is(from, "SequenceConstruct")) {
       for (uint32_t i = 0; i < from->n_inputs; i++)
         join(in, &e, infer_dtype(from, i), infer_shape(from, i));
@@ -73,15 +141,15 @@ static struct element element_of(struct infer *in, const struct oc_op *op)
       split_element(in, from, &e);
     } else if (oc_op_is(from, "SequenceInsert")) {
       join(in, &e, infer_dtype(from, 1), infer_shape(from, 1));
+    } else if (oc_op_is(from, "Data") && !outside) {
+      declared_element(in, from, &e);
     } else if (oc_op_is(from, "SequenceEmpty")) {
       if (!e.any)
         e.dtype = infer_dtype_attr(from, "dtype", OC_DT_F32);
     }
-    if (!oc_op_is(from, "SequenceInsert") && !oc_op_is(from, "SequenceErase") &&
-        !oc_op_is(from, "Identity") && !oc_op_is(from, "While"))
+    if (!hands_on(from) && !outside)
       break;
-    from = maker_before(from, out);
-    out = 0;
+    step_back(&w);
   }
   return e;
 }

@@ -95,6 +95,19 @@ static void tensor_line(struct builder *b, char **w, int n)
   add(b->at, 5, &t);
 }
 
+/* The TypeProto `kind` inside a sequence (field 4) or an optional (field 9). */
+static void wrap(struct oc_buf *kind, uint32_t field)
+{
+  struct oc_buf outer, type;
+  oc_buf_init(&outer, MOST);
+  oc_buf_init(&type, MOST);
+  oc_wire_put_message(&outer, 1, kind);
+  oc_wire_put_message(&type, field, &outer);
+  oc_buf_clear(&outer);
+  oc_buf_clear(kind);
+  *kind = type;
+}
+
 static void info_line(struct builder *b, uint32_t field, const char *name,
                       const char *type, const char *dims)
 {
@@ -104,6 +117,10 @@ static void info_line(struct builder *b, uint32_t field, const char *name,
   oc_buf_init(&kind, MOST);
   oc_buf_init(&info, MOST);
   oc_wire_put_string(&info, 1, name);
+  bool optional = type && strncmp(type, "opt:", 4) == 0;
+  type += optional ? 4 : 0;
+  bool sequence = type && strncmp(type, "seq:", 4) == 0;
+  type += sequence ? 4 : 0;
   if (type) {
     oc_wire_put_varint(&tensor, 1, (uint64_t)types[type_at(type)].type);
     bool listed = strcmp(dims, "?") != 0 && strcmp(dims, "-") != 0;
@@ -123,6 +140,10 @@ static void info_line(struct builder *b, uint32_t field, const char *name,
     if (strcmp(dims, "?") != 0)
       oc_wire_put_message(&tensor, 2, &shape);
     add(&kind, 1, &tensor);
+    if (sequence)
+      wrap(&kind, 4);
+    if (optional)
+      wrap(&kind, 9);
     add(&info, 2, &kind);
   }
   oc_buf_clear(&shape);

@@ -41,6 +41,12 @@ static const struct {
     "dims-bad(big)" },
   { H "in q u4 2\nnode Relu a x -> y\nout y\n", true, "dtype-unknown(q)" },
   { H "in q\nnode Relu a x -> y\nout y\n", true, "input-kind(q)" },
+  { H "in q seq:f32 2\nnode SequenceLength a q -> y\nout y\n", true,
+    "input-sequence(q)" },
+  { H "in q opt:seq:i64 ?\nnode Identity a q -> y\nout y\n", true, "input-sequence(q)" },
+  { H "in q opt:f32 2\nnode Relu a q -> y\nout y\n", true, "input-optional(q)" },
+  { H "in q opt:u4 2\nnode Relu a q -> y\nout y\n", true,
+    "input-optional(q) dtype-unknown(q)" },
   { H "node Shape a x -> y start=i1\nout y\n", true, "node-differs(a)" },
   { H "node Conv a x,x -> y kernel_shape=I3 strides=I1;1\nout y\n", true,
     "node-refused(a)" },
@@ -59,6 +65,17 @@ static const struct {
       "node If a x -> y then_branch=gg else_branch=gg\nout y\n",
     false, "producer-missing(a)" },
   { H "node Scan a x -> y num_scan_inputs=i9\nout y\n", true, "node-refused(a)" },
+#define SCAN8(inputs, n)                                                                 \
+  "opset 8\nin l i64 2\nin s f32 2,3\nin x f32 2,5,3\ngraph b\nin a f32 3\n"             \
+  "in v f32 3\nnode Add add a,v -> n\nout n\nend\n"                                      \
+  "node Scan sc " inputs " -> f body=gb num_scan_inputs=i" n "\nout f\n"
+  { SCAN8("_,s,x", "1"), true, "op-no-parser(Scan)" },
+  { SCAN8("l,s,x", "1"), true, "node-refused(sc)" }, /* lengths of sequences */
+  { SCAN8("_,s,x", "0"), true, "node-refused(sc)" },
+  { SCAN8("_,s,x", "3"), true, "node-refused(sc)" },
+  { SCAN8("_", "1"), true, "node-refused(sc)" },
+  { "opset 8\nin x f32 2,5,3\nnode Scan sc _,x -> f num_scan_inputs=i1\nout f\n", true,
+    "node-refused(sc)" },
   { H "node Constant a -> y\nout y\n", true, "node-refused(a)" },
   { H "node Constant a -> y value=tu4:1\nout y\n", true, "tensor-bad()" },
 };

@@ -163,6 +163,47 @@ START_TEST(loop_body)
 }
 END_TEST
 
+/* The batched Scan of opset 8 is a Scan over the batch around a Scan over the sequence;
+ * what the body takes from outside goes through both. */
+START_TEST(scan_of_opset_8)
+{
+  struct imported im;
+  import_text("opset 8\nin s f32 2,3\nin x f32 2,5,3\nin w f32 3\n"
+              "graph b\nin a f32 3\nin v f32 3\nnode Add add a,v -> n\n"
+              "node Mul mul v,w -> o\nout n\nout o\nend\n"
+              "node Scan sc _,s,x -> f,z body=gb num_scan_inputs=i1 directions=I1\n"
+              "out f\nout z\n",
+              NULL, &im);
+  ck_assert_msg(im.rc == 0, "%s", im.findings_text);
+  ck_assert_str_eq(im.findings_text, "op-no-parser(Scan)");
+  const struct oc_op *outer = oc_graph_find(im.graph, "sc");
+  ck_assert_uint_eq(outer->n_inputs, 3);
+  ck_assert_str_eq(outer->inputs[0].from->name, "s");
+  ck_assert_str_eq(outer->inputs[2].from->name, "w");
+  ck_assert_int_eq(oc_attr_int(outer, "num_scan_inputs", 0), 2);
+  const struct oc_graph *batch = outer->subgraphs[0].graph;
+  const struct oc_op *inner = oc_graph_find(batch, "sc_0_body/sc");
+  ck_assert_ptr_nonnull(inner);
+  ck_assert_ptr_eq(inner->subgraphs[0].graph->parent, batch);
+  ck_assert_int_eq(oc_attr_int(inner, "num_scan_inputs", 0), 1);
+  size_t n = 0;
+  const int64_t *ways = oc_attr_ints(inner, "scan_input_directions", &n);
+  ck_assert(n == 1 && ways[0] == 1);
+  ck_assert_ptr_null(oc_attr_find(outer, "scan_input_directions"));
+  expect_sub(batch, "sc_0_body/sc", 0,
+             "sc_0_body/sc_0_body/a = Data() index=0\n"
+             "sc_0_body/sc_0_body/v = Data() index=1\n"
+             "sc_0_body/sc_0_body/w = Data() _parent_node_index=2 index=2\n"
+             "sc_0_body/sc_0_body/add = Add(x1=sc_0_body/sc_0_body/a, "
+             "x2=sc_0_body/sc_0_body/v)\n"
+             "sc_0_body/sc_0_body/mul = Mul(x1=sc_0_body/sc_0_body/v, "
+             "x2=sc_0_body/sc_0_body/w)\n"
+             "sc_0_body/sc_0_body/Node_Output = NetOutput(x0=sc_0_body/sc_0_body/add, "
+             "x1=sc_0_body/sc_0_body/mul) _output_names=[n,o]\n");
+  imported_clear(&im);
+}
+END_TEST
+
 /* A branch may use constants and declared shapes of the graphs around it. */
 START_TEST(outer_constants)
 {
@@ -248,6 +289,7 @@ int main(void)
   tcase_add_loop_test(t, whole_graphs, 0, (int)(sizeof(rows) / sizeof(rows[0])));
   tcase_add_test(t, branches);
   tcase_add_test(t, loop_body);
+  tcase_add_test(t, scan_of_opset_8);
   tcase_add_test(t, outer_constants);
   tcase_add_loop_test(t, out_nodes, 0, (int)(sizeof(outs) / sizeof(outs[0])));
   tcase_add_test(t, open_dims_are_symbols);

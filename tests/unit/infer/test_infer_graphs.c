@@ -292,6 +292,49 @@ START_TEST(loop_widens_what_it_carries)
 }
 END_TEST
 
+/* Tensors of a list that comes from outside, asked for inside a loop that appends to a
+ * list of its own, and behind that loop. */
+START_TEST(lists_from_outside)
+{
+  struct oc_op *most = oc_graph_add_ints(g, "most", OC_DT_I64, (int64_t[]){ 4 }, 1, true);
+  struct oc_op *list = data(g, "list", OC_DT_RESOURCE, NULL, 0);
+  struct oc_op *none = oc_graph_add(g, "none", "SequenceEmpty", 0, 1);
+  struct oc_op *op = ADD(g, "loop", "Loop", 1, most, NULL, none, list);
+  struct oc_graph *body = oc_graph_new(&arena, "body");
+  struct oc_op *in[4];
+  static const char *const names[] = { "i", "cond", "acc", "list" };
+
+  oc_attr_set_dtype(g, list, OC_ATTR_ELEMENT_DTYPE, OC_DT_I8);
+  oc_attr_set_ints(g, list, OC_ATTR_ELEMENT_SHAPE, (int64_t[]){ -1, 3 }, 2);
+  for (int k = 0; k < 4; k++) {
+    in[k] = oc_graph_add(body, names[k], "Data", 1, 1);
+    oc_attr_set_int(body, in[k], "index", k);
+  }
+  oc_attr_set_int(body, in[3], "_parent_node_index", 3);
+
+  struct oc_op *go = ADD(body, "go", "Identity", 1, in[1]);
+  struct oc_op *at = ADD(body, "at", "SequenceAt", 1, in[3], in[0]);
+  struct oc_op *more = ADD(body, "more", "SequenceInsert", 1, in[2], at);
+  struct oc_op *last = ADD(g, "last", "SequenceAt", 1, op, most);
+
+  (void)ADD(body, "Node_Output", "NetOutput", 0, go, more);
+  body->parent = g;
+  body->parent_op = op;
+  op->subgraphs = OC_NEW(&arena, struct oc_subgraph);
+  op->subgraphs[0] = (struct oc_subgraph){ "body", body };
+  op->n_subgraphs = 1;
+  infer(NULL, NULL);
+  for (int k = 0; k < 2; k++) {
+    const struct oc_op *found = k ? last : at;
+
+    ck_assert_int_eq(found->outputs[0].t.dtype, OC_DT_I8);
+    ck_assert_uint_eq(found->outputs[0].t.shape.rank, 2);
+    ck_assert_int_lt(dim(found, 0, 0), 0);
+    ck_assert_int_eq(dim(found, 0, 1), 3);
+  }
+}
+END_TEST
+
 START_TEST(scan_stacks_along_its_axis)
 {
   struct oc_op *state = data(g, "state", OC_DT_F32, (int64_t[]){ 2 }, 1);
@@ -440,6 +483,7 @@ int main(void)
   tcase_add_test(tc, known_condition_takes_one_branch);
   tcase_add_test(tc, broken_branch_is_left_out);
   tcase_add_test(tc, loop_widens_what_it_carries);
+  tcase_add_test(tc, lists_from_outside);
   tcase_add_test(tc, scan_stacks_along_its_axis);
   tcase_add_test(tc, input_shape_sets_and_binds);
   tcase_add_test(tc, input_shape_range_stays_dynamic);

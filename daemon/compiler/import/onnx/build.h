@@ -190,6 +190,8 @@ const char *onnx_full_name(const struct onnx_scope *sc, const char *name);
 int onnx_enter(struct onnx_import *im, struct oc_op *op);
 /* capture.c: fills node->captures. */
 int onnx_find_captures(struct onnx_import *im);
+/* Batched Scans of opset 8 become two of opset 9 (scan8.c); before captures are found. */
+int onnx_unbatch_scans(struct onnx_import *im);
 /* scope.c */
 struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_graph *src);
 /* The scope that a tensor is captured from, or `sc` itself. */

@@ -87,8 +87,9 @@ static void control_scan(struct onnx_cx *cx)
 {
   static const char *const subs[] = { "body" };
   int64_t scans = onnx_i(cx, "num_scan_inputs", 0);
-  if (cx->opset < 9) {
-    onnx_refuse(cx, "the batched form of opset 8 is not supported");
+  if (cx->opset < 9 && !cx->node->unbatched) {
+    onnx_refuse(cx, "the form of opset 8 is taken without 'sequence_lens' only, and with "
+                    "a body and a fitting num_scan_inputs");
     return;
   }
   if (scans < 1 || scans > cx->node->n_inputs) {

@@ -8,12 +8,13 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "import/onnx/build.h"
 
-struct oc_shape onnx_declared_shape(struct onnx_scope *sc,
-                                    const struct onnx_value_info *v)
+/* Of the tensor, or of the tensors of a sequence. */
+static struct oc_shape told_shape(struct onnx_scope *sc, const struct onnx_value_info *v)
 {
-  if (!v->is_tensor || !v->has_shape)
+  if (!v->has_shape)
     return oc_shape_unknown();
   int64_t *dims = OC_NEW_N(sc->im->arena, int64_t, v->n_dims);
   for (size_t i = 0; dims && i < v->n_dims; i++) {
@@ -28,6 +29,12 @@ struct oc_shape onnx_declared_shape(struct onnx_scope *sc,
     return oc_shape_unknown();
   return v->n_dims == 0 ? oc_shape_scalar()
                         : (struct oc_shape){ true, (uint32_t)v->n_dims, dims };
+}
+
+struct oc_shape onnx_declared_shape(struct onnx_scope *sc,
+                                    const struct onnx_value_info *v)
+{
+  return v->is_tensor ? told_shape(sc, v) : oc_shape_unknown();
 }
 
 static enum oc_format format_of_rank(struct oc_shape s)
@@ -58,6 +65,32 @@ static struct oc_op *add_data(struct onnx_scope *sc, const char *tensor, uint32_
   return onnx_produce(sc, tensor, op, 0, NULL) ? NULL : op;
 }
 
+/* What the dtype of such an input is: a list of tensors travels as a handle. */
+static enum oc_dtype declared_dtype(const struct onnx_value_info *v)
+{
+  if (v->is_sequence)
+    return OC_DT_RESOURCE;
+  return v->is_tensor ? onnx_dtype(v->elem_type) : OC_DT_UNDEFINED;
+}
+
+/* Inference asks the maker of a list what its tensors are; of one that comes from outside
+ * that is the Data op. */
+static int note_elements(struct onnx_scope *sc, struct oc_op *data,
+                         const struct onnx_value_info *v)
+{
+  if (!v->has_elements)
+    return OC_OK;
+  struct oc_shape s = told_shape(sc, v);
+  int64_t dims[OC_MAX_RANK];
+  for (uint32_t i = 0; s.known_rank && i < s.rank; i++)
+    dims[i] = s.dims[i] < 0 ? OC_DIM_UNKNOWN : s.dims[i];
+  int rc =
+      oc_attr_set_dtype(sc->graph, data, OC_ATTR_ELEMENT_DTYPE, onnx_dtype(v->elem_type));
+  if (!rc && s.known_rank)
+    rc = oc_attr_set_ints(sc->graph, data, OC_ATTR_ELEMENT_SHAPE, dims, s.rank);
+  return rc;
+}
+
 /* What is wrong with a declared input is told here; the op is made all the same. */
 static void check_input(struct onnx_scope *sc, const struct onnx_value_info *v,
                         enum oc_dtype dtype, struct oc_shape shape)
@@ -65,9 +98,13 @@ static void check_input(struct onnx_scope *sc, const struct onnx_value_info *v,
   uint64_t n = 0;
   if (sc->src->parent)
     return; /* bodies often declare nothing; inference finds out */
-  if (!v->is_tensor)
+  if (!v->is_tensor && !v->is_sequence)
     onnx_tell(sc->im, OC_FINDING_INPUT_KIND, v->name, NULL, NULL, NULL, NULL);
-  else if (dtype == OC_DT_UNDEFINED)
+  else if (v->is_sequence)
+    onnx_tell(sc->im, OC_FINDING_INPUT_SEQUENCE, v->name, NULL, NULL, NULL, NULL);
+  else if (v->is_optional)
+    onnx_tell(sc->im, OC_FINDING_INPUT_OPTIONAL, v->name, NULL, NULL, NULL, NULL);
+  if (v->is_tensor && dtype == OC_DT_UNDEFINED)
     onnx_tell(sc->im, OC_FINDING_DTYPE_UNKNOWN, v->name, NULL, NULL, NULL, NULL);
   for (size_t i = 0; i < v->n_dims; i++)
     if (v->dims[i].value < -1)
@@ -102,11 +139,12 @@ int onnx_build_inputs(struct onnx_scope *sc)
     const struct onnx_value_info *v = &sc->src->inputs[i];
     if (oc_map_has(&skip, oc_str_of(v->name)))
       continue;
-    enum oc_dtype dtype = v->is_tensor ? onnx_dtype(v->elem_type) : OC_DT_UNDEFINED;
-    struct oc_shape shape = onnx_declared_shape(sc, v);
+    enum oc_dtype dtype = declared_dtype(v);
+    struct oc_shape shape =
+        v->is_sequence ? oc_shape_scalar() : onnx_declared_shape(sc, v);
     check_input(sc, v, dtype, shape);
-    if (!add_data(sc, v->name, index++, dtype, shape))
-      rc = OC_E_NOMEM;
+    struct oc_op *data = add_data(sc, v->name, index++, dtype, shape);
+    rc = data ? note_elements(sc, data, v) : OC_E_NOMEM;
   }
   oc_map_clear(&skip);
   if (!rc && sc->src->parent)

@@ -90,6 +90,8 @@ static int run(struct onnx_import *im)
   if (!rc)
     rc = onnx_give_names(im);
   if (!rc)
+    rc = onnx_unbatch_scans(im);
+  if (!rc)
     rc = onnx_find_captures(im);
   if (!rc)
     rc = build_all(im);

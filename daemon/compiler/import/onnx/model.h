@@ -86,6 +86,7 @@ struct onnx_node {
   const char *called; /* name of the outermost call, NULL when it has none */
   int64_t opset;      /* the function's opset of the standard domain; 0: the model's */
   uint32_t calls;     /* how many functions it came through */
+  bool unbatched;     /* a Scan that has the form of opset 9 now (scan8.c) */
   /* Filled by onnx_find_captures(): outer tensors that its sub-graphs use, sorted. */
   const char **captures;
   size_t n_captures;
@@ -100,7 +101,10 @@ struct onnx_dim {
 struct onnx_value_info {
   const char *name;
   int32_t elem_type;
-  bool is_tensor; /* else a sequence, map, optional... */
+  bool is_tensor;   /* maybe an optional one */
+  bool is_sequence; /* of tensors: what follows tells of one of those, if anything does */
+  bool has_elements; /* of a sequence: its tensors' type is told */
+  bool is_optional;
   bool has_shape;
   struct onnx_dim *dims;
   size_t n_dims;

@@ -191,31 +191,73 @@ static int read_shape(struct import_reader *r, struct oc_str body,
   return OC_OK;
 }
 
-/* TypeProto: only tensors are taken apart. */
+static int read_tensor_type(struct import_reader *r, struct oc_str body,
+                            struct onnx_value_info *v)
+{
+  struct oc_wire w;
+  struct oc_field f;
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f)) {
+    int rc = OC_OK;
+    if (f.number == 1 && f.type == OC_WIRE_VARINT)
+      v->elem_type = (int32_t)f.u;
+    if (f.number == 2 && f.type == OC_WIRE_BYTES)
+      rc = read_shape(r, oc_field_str(&f), v);
+    if (rc)
+      return rc;
+  }
+  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
+}
+
+/* The type that a sequence or an optional (both: field 1) is of; empty when it says none.
+ */
+static struct oc_str inner_type(struct oc_str body)
+{
+  struct oc_str found = { 0 };
+  struct oc_wire w;
+  struct oc_field f;
+  oc_wire_open(&w, body.p, body.len);
+  while (oc_wire_next(&w, &f))
+    if (f.number == 1 && f.type == OC_WIRE_BYTES)
+      found = oc_field_str(&f);
+  return w.bad ? (struct oc_str){ 0 } : found;
+}
+
+/* TypeProto: tensors, sequences of them, and either of these that may be absent. What is
+ * wrapped otherwise (maps, sequences of sequences...) is of no kind. */
 static int read_type(struct import_reader *r, struct oc_str body,
                      struct onnx_value_info *v)
 {
-  struct oc_wire w, in;
-  struct oc_field f, g;
-  oc_wire_open(&w, body.p, body.len);
-  while (oc_wire_next(&w, &f)) {
-    if (f.number != 1 || f.type != OC_WIRE_BYTES)
-      continue;
-    v->is_tensor = true;
-    oc_wire_open(&in, f.data, f.len);
-    while (oc_wire_next(&in, &g)) {
-      if (g.number == 1 && g.type == OC_WIRE_VARINT)
-        v->elem_type = (int32_t)g.u;
+  enum { TENSOR = 1, SEQUENCE = 4, OPTIONAL = 9 };
+  struct oc_str inner = body;
+  for (int level = 0; level < 3 && inner.p; level++) {
+    struct oc_str type = inner;
+    struct oc_wire w;
+    struct oc_field f;
+    inner = (struct oc_str){ 0 };
+    oc_wire_open(&w, type.p, type.len);
+    while (oc_wire_next(&w, &f)) {
+      if (f.type != OC_WIRE_BYTES)
+        continue;
       int rc = OC_OK;
-      if (g.number == 2 && g.type == OC_WIRE_BYTES)
-        rc = read_shape(r, oc_field_str(&g), v);
+      if (f.number == TENSOR) {
+        v->is_tensor = !v->is_sequence;
+        v->has_elements = v->is_sequence;
+        rc = read_tensor_type(r, oc_field_str(&f), v);
+      } else if (f.number == SEQUENCE && !v->is_sequence) {
+        v->is_sequence = true;
+        inner = inner_type(oc_field_str(&f));
+      } else if (f.number == OPTIONAL && level == 0) {
+        v->is_optional = true;
+        inner = inner_type(oc_field_str(&f));
+      }
       if (rc)
         return rc;
     }
-    if (in.bad)
-      return import_malformed(r, in.p, in.why);
+    if (w.bad)
+      return import_malformed(r, w.p, w.why);
   }
-  return w.bad ? import_malformed(r, w.p, w.why) : OC_OK;
+  return OC_OK;
 }
 
 static int read_value_info(struct import_reader *r, struct oc_str body,
