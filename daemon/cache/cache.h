@@ -146,6 +146,12 @@ int oc_cache_candidates(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
                         struct oc_arena *arena, struct oc_cache_candidate **ret,
                         size_t *ret_n);
 
+/* Stored part lists of entries with this model alone, newest first, whoever asked for
+ * them; as above. 0 or a code. */
+int oc_cache_of_model(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN], size_t max,
+                      struct oc_arena *arena, struct oc_cache_candidate **ret,
+                      size_t *ret_n);
+
 /* [any] Keeps eviction away from an object while it is delivered; as many times as it is
  * released. False: too many are held, and this one is not. */
 bool oc_cache_hold(struct oc_cache *c, const uint8_t sha256[OC_SHA256_LEN]);

@@ -157,3 +157,22 @@ int oc_cache_candidates(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
   *ret_n = n;
   return 0;
 }
+
+int oc_cache_of_model(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN], size_t max,
+                      struct oc_arena *arena, struct oc_cache_candidate **ret,
+                      size_t *ret_n)
+{
+  struct oc_cache_candidate *items = OC_NEW_N(arena, struct oc_cache_candidate, max + 1);
+  size_t n = 0;
+
+  if (atomic_load(&c->broken))
+    return OC_E_STORE;
+  if (!items)
+    return OC_E_NOMEM;
+  int rc = gather(c, OC_R_NEAR_MODEL, model, OC_CACHE_ANYONE, max, arena, items, &n);
+  if (rc < 0)
+    return rc;
+  *ret = items;
+  *ret_n = n;
+  return 0;
+}

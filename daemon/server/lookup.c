@@ -138,7 +138,7 @@ static void remember_inputs(struct order *o)
 {
   const char **names = OC_NEW_N(&o->arena, const char *, o->n_external + 1);
 
-  if (!names || !oc_streq(oc_flags_get(&o->flags, "framework"), "5"))
+  if (!names || !oc_streq(oc_flags_get(&o->flags, "framework"), OC_FRAMEWORK_ONNX))
     return;
   for (size_t i = 0; i < o->n_external; i++)
     names[i] = o->external[i].name;

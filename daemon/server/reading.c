@@ -118,7 +118,7 @@ static int set_names(struct order *o, const char *const *names, size_t n)
   return 0;
 }
 
-/* The list of names that was stored under the model's digest, or a worker's look. */
+/* The names that the cache knows for the model's digest, or a worker's look. */
 static void find_names(struct order *o)
 {
   struct input *model = model_of(o);
@@ -131,7 +131,7 @@ static void find_names(struct order *o)
   }
   if (!model->digested)
     return;
-  if (oc_cache_inputs_get(o->srv->cache, model->sha256, &o->arena, &names, &n) == 1) {
+  if (external_names(o, model->sha256, &names, &n) == 1) {
     set_names(o, names, n);
     return;
   }
@@ -206,7 +206,7 @@ void reading_start(struct order *o)
 
   order_hold(o);
   /* Only ONNX models name further files that are not flags of their own. */
-  if (!oc_streq(framework, "5"))
+  if (!oc_streq(framework, OC_FRAMEWORK_ONNX))
     set_names(o, NULL, 0);
   if (o->want == WANT_EXPLAIN) {
     start_explain(o);

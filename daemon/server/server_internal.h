@@ -408,6 +408,14 @@ void reading_feed_worker(struct order *o);
 /* Something more is known: does what has become possible. */
 void reading_step(struct order *o);
 
+/* ---- external_names.c */
+/* The only framework whose models name further files that are not flags of their own. */
+#define OC_FRAMEWORK_ONNX "5"
+/* The further files of a model that the cache knows: 1 with names in the order's arena, 0
+ * not known, or OC_E_NOMEM. */
+int external_names(struct order *o, const uint8_t model[OC_SHA256_LEN],
+                   const char *const **ret, size_t *ret_n);
+
 /* ---- tool_look.c: what is installed now */
 int tool_look_start(struct order *o);
 /* Still the toolkit of the key? From any thread. */

@@ -7,53 +7,13 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import time
 import unittest
 
-import schemas
-from harness import BIN, BINARY_DIR, SOC, Case, main, wait_until
+from harness import BIN, SOC, main, wait_until
+from store_case import Store, figure
 
 OTHER_UID = 54321  # nobody's
-
-
-def figure(text):
-    print(f"figure {text}", file=sys.stderr)
-
-
-class Store(Case):
-    def setUp(self):
-        super().setUp()
-        self.model = self.world.zoo("g1")
-
-    def stored(self, n=1):
-        wait_until(lambda: self.world.status()["cache"]["entries"] >= n, what="the stored result")
-
-    def fill(self, *socs):
-        for soc in socs:
-            self.ok(self.world.compile(self.model, soc=soc, output=f"out/{soc}"))
-        self.stored(len(socs))
-
-    def care(self, *words, status=0):
-        result = self.world.omcc("cache", *words, "--json")
-        self.assertEqual(result.status, status, f"{result}\n{self.world.log()}")
-        return schemas.check(self, result, "cache")["data"]
-
-    def keys(self):
-        entries = self.ok(self.world.omcc("cache", "list", "--json")).json["data"]["entries"]
-        return sorted(e["key"] for e in entries)
-
-    def files(self, folder):
-        return [p for p in (self.world.cache / folder).rglob("[0-9a-f]" * 64)]
-
-    def stop(self):
-        self.ok(self.world.omcc("daemon", "stop"))
-        wait_until(lambda: not self.world.alive(), what="the daemon's end")
-
-    def lose_index(self):
-        self.stop()
-        for path in self.world.cache.glob("index.sqlite*"):
-            path.unlink()
 
 
 SOCS = ("Ascend310P3", "Ascend910B1", "Ascend310")
@@ -360,9 +320,7 @@ class Delivery(Store):
 
     def setUp(self):
         super().setUp()
-        self.toolkit = self.world.root / "toolkit"
-        shutil.copytree(BINARY_DIR / "fake-atc", self.toolkit)
-        self.world.env["ASCEND_HOME_PATH"] = str(self.toolkit)
+        self.toolkit()
 
     def run_atc(self, *words, umask=0o022):
         result = self.ok(self.world.compile(self.model, *words, backend=None, umask=umask))
@@ -372,7 +330,7 @@ class Delivery(Store):
         return result, files
 
     def test_files_and_output_of_a_hit(self):
-        (self.toolkit / "fake-atc.conf").write_text("FAKE_DYNAMIC=1\nFAKE_WEIGHT_FILES=3\nFAKE_SIZE=40000\n")
+        self.fake(dynamic=1, weight_files=3, size=40000)
         first, made = self.run_atc("--external_weight=1")
         self.assertEqual(len(made), 4)
         self.assertIn("out/m_linux_x86_64.om", made)
@@ -395,7 +353,7 @@ class Delivery(Store):
         self.assertEqual(self.care("gc", "--toolkit", version)["counters"]["entries"], 1)
 
     def test_time_saved(self):
-        (self.toolkit / "fake-atc.conf").write_text("FAKE_SLEEP_MS=700\n")
+        self.fake(sleep_ms=700)
         self.run_atc()
         self.stored()
         self.run_atc()
