@@ -8,16 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "lib/lib_internal.h"
@@ -164,6 +163,11 @@ int omcc_open_file(const char *flag, const char *path, bool list, int *ret_fd,
   return 0;
 }
 
+int omcc_open_folder(const char *path)
+{
+  return open(path, OPEN_FLAGS | O_DIRECTORY);
+}
+
 int omcc_open_model_dir(const char *path, int *ret_fd, struct omcc_error *err)
 {
   auto_free char *real = realpath(path, NULL);
@@ -176,36 +180,6 @@ int omcc_open_model_dir(const char *path, int *ret_fd, struct omcc_error *err)
   if (*ret_fd < 0)
     return omcc_fail_finding(err, "file-unreadable", "model", path, strerror(errno));
   return 0;
-}
-
-/* For kernels and sandboxes without openat2: one component after the other, no links. */
-static int open_beneath_by_steps(int dir, const char *name)
-{
-  auto_close int at = dup(dir);
-  const char *p = name;
-
-  while (at >= 0) {
-    size_t len = strcspn(p, "/");
-    bool last = p[len] == '\0';
-    char part[NAME_MAX + 1];
-    int next;
-
-    if (len == 0 || len > NAME_MAX || (len == 2 && !memcmp(p, "..", 2))) {
-      errno = EXDEV;
-      return -1;
-    }
-    memcpy(part, p, len);
-    part[len] = '\0';
-    next = openat(at, part,
-                  last ? OPEN_FLAGS | O_NOFOLLOW
-                       : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (next < 0 || last)
-      return next;
-    close(at);
-    at = next;
-    p += len + 1;
-  }
-  return -1;
 }
 
 static const char *open_reason(int error)
@@ -221,13 +195,9 @@ static const char *open_reason(int error)
 
 int omcc_open_external(int dir, const char *name, const char **ret_reason)
 {
-  struct open_how how = { .flags = OPEN_FLAGS,
-                          .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
-  auto_close int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+  auto_close int fd = oc_open_beneath(dir, name, OPEN_FLAGS);
   struct stat st;
 
-  if (fd < 0 && errno == ENOSYS)
-    fd = open_beneath_by_steps(dir, name);
   if (fd < 0) {
     *ret_reason = open_reason(errno);
     return -1;

@@ -52,7 +52,7 @@ struct omcc {
 struct omcc_job_file {
   const char *flag, *name;
   int fd;
-  bool sealed;
+  bool sealed, directory;
 };
 
 struct omcc_job {
@@ -107,6 +107,8 @@ void omcc_sleep_ms(int ms);
 /* Opens what `flag` names. Lists are read into a sealed memfd. */
 int omcc_open_file(const char *flag, const char *path, bool list, int *ret_fd,
                    struct omcc_error *err);
+/* A descriptor, or -1: what cannot be opened is left to whoever compiles. */
+int omcc_open_folder(const char *path);
 int omcc_open_model_dir(const char *path, int *ret_fd, struct omcc_error *err);
 /* `name` relative to the directory, confined to it. The descriptor, or -1 with the
  * reason: outside, absent, denied, not_regular. */

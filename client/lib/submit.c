@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "flags/flags.h"
 #include "lib/lib_internal.h"
 
@@ -36,6 +37,35 @@ static int add_file(struct omcc_job *job, const struct oc_flag_info *info,
   return 0;
 }
 
+/* Whoever compiles has a working directory of its own, and goes by the path. */
+static char *whole_path(struct oc_arena *arena, const char *path)
+{
+  auto_free char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+
+  return here ? oc_arena_printf(arena, "%s/%s", here, path)
+              : oc_arena_strdup(arena, path);
+}
+
+/* A folder is sent when it can be opened; without it the request has no key. */
+static int add_folder(struct omcc_job *job, const struct oc_flag_info *info,
+                      Omcc__V1__Flag *m, struct omcc_error *err)
+{
+  struct omcc_job_file *file = &job->files[job->n_files];
+
+  if (job->n_files == OC_MAX_FRAME_FDS)
+    return omcc_fail(err, OMCC_E_LIMIT, OMCC_REQUEST, "more than %d files in one request",
+                     OC_MAX_FRAME_FDS);
+  m->value = whole_path(&job->arena, m->value);
+  if (!m->value)
+    return no_memory(err);
+  *file = (struct omcc_job_file){ .flag = info->name,
+                                  .name = m->value,
+                                  .fd = omcc_open_folder(m->value),
+                                  .directory = true };
+  job->n_files += file->fd >= 0;
+  return 0;
+}
+
 static int add_flag(struct omcc_job *job, const struct omcc_flag *flag,
                     struct omcc_error *err)
 {
@@ -51,6 +81,8 @@ static int add_flag(struct omcc_job *job, const struct omcc_flag *flag,
   if (!m->name || !m->value)
     return no_memory(err);
   job->submit.flags[job->submit.n_flags++] = m;
+  if (info && *flag->value && info->content == OC_FLAG_DIR)
+    return add_folder(job, info, m, err);
   if (!info || !*flag->value ||
       (info->content != OC_FLAG_FILE && info->content != OC_FLAG_LIST))
     return 0;
@@ -73,6 +105,7 @@ static int list_files(struct omcc_job *job, struct omcc_error *err)
     m->name = (char *)job->files[i].name;
     m->fd = (uint32_t)i;
     m->sealed = job->files[i].sealed;
+    m->directory = job->files[i].directory;
     job->submit.files[job->submit.n_files++] = m;
   }
   return 0;

@@ -144,12 +144,24 @@ static int add_external(const struct oc_key_request *req, struct oc_key_parts *p
   return 0;
 }
 
-/* One content flag, whose file must be there. */
+static const struct oc_key_folder *folder_of(const struct oc_key_request *req,
+                                             const char *flag)
+{
+  for (size_t i = 0; i < req->n_folders; i++)
+    if (oc_streq(req->folders[i].flag, flag))
+      return &req->folders[i];
+  return NULL;
+}
+
+/* One content flag, whose file or folder must be there. */
 static int add_file(const struct oc_key_request *req, struct oc_key_parts *ps,
                     const struct oc_flag_info *info, struct oc_error *err)
 {
+  const struct oc_key_folder *folder = folder_of(req, info->name);
   const struct oc_key_file *f = file_of(req, info->name);
 
+  if (folder)
+    return oc_key_add_folder(ps, info->name, folder) < 0 ? no_memory(err) : 0;
   if (!f)
     return oc_error_set(err, OC_E_ARG, "the content of --%s is not known", info->name);
   if (!oc_key_wants_bytes(info->name))

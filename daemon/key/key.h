@@ -34,7 +34,7 @@
 
 enum oc_key_kind {
   OC_KEY_VALUE = 1,   /* an option: the text is the canonical value */
-  OC_KEY_CONTENT = 2, /* a list or config: the text is its canonical content */
+  OC_KEY_CONTENT = 2, /* a list, config or folder: the text is its canonical content */
   OC_KEY_DIGEST = 3,  /* a file: the text is 64 hex digits */
 };
 
@@ -62,6 +62,11 @@ int oc_key_add_content(struct oc_key_parts *ps, const char *name, const void *p,
                        size_t len);
 int oc_key_add_digest(struct oc_key_parts *ps, const char *name,
                       const uint8_t sha256[OC_SHA256_LEN]);
+struct oc_key_folder;
+/* A content whose lines are the folder's files; digests count in full, and are shown
+ * shortened. */
+int oc_key_add_folder(struct oc_key_parts *ps, const char *name,
+                      const struct oc_key_folder *f);
 const struct oc_key_part *oc_key_find(const struct oc_key_parts *ps, const char *name);
 
 /* A file that a content flag names. */
@@ -70,6 +75,17 @@ struct oc_key_file {
   uint8_t sha256[OC_SHA256_LEN]; /* of its bytes */
   const void *bytes; /* required for flags that oc_key_wants_bytes() names, else NULL */
   size_t len;
+};
+/* A folder that a flag names: what lies in it, in the order of names. */
+struct oc_key_folder_entry {
+  const char *name; /* relative, without control characters */
+  bool folder;      /* no digest */
+  uint8_t sha256[OC_SHA256_LEN];
+};
+struct oc_key_folder {
+  const char *flag;
+  const struct oc_key_folder_entry *entries;
+  size_t n;
 };
 struct oc_key_external {
   const char *name; /* as the model spells it, relative */
@@ -88,6 +104,8 @@ struct oc_key_request {
   bool strict_lists;
   const struct oc_key_file *files;
   size_t n_files;
+  const struct oc_key_folder *folders;
+  size_t n_folders;
   const struct oc_key_external *external;
   size_t n_external;
   const struct oc_key_identity *identity;
@@ -98,8 +116,8 @@ struct oc_key_request {
  * not only its digest. */
 bool oc_key_wants_bytes(const char *flag);
 /* Fills `ret` (initialised by the caller). 0, OC_E_NOMEM, or OC_E_ARG when a content flag
- * (a directory among them) has no entry in `files`: such a request has no key and cannot
- * be cached; the message is the reason. Whether a request may be cached at all is
+ * has no entry in `files` or `folders`: such a request has no key and cannot be cached;
+ * the message is the reason. Whether a request may be cached at all is
  * oc_flags_uncached(). */
 int oc_key_build(const struct oc_key_request *req, struct oc_key_parts *ret,
                  struct oc_error *err);

@@ -154,6 +154,7 @@ static void forget(void *ctx, struct oc_flow_job *j)
   for (size_t i = 0; i < o->n_external; i++)
     if (o->external[i].task)
       atomic_store(&o->external[i].task->cancel, true);
+  folders_cancel(o);
   publish_cancel(o);
   remote_forget(o);
   order_maybe_free(o);

@@ -16,8 +16,9 @@ static int fill_request(struct order *o, struct oc_key_request *req)
   struct oc_key_file *files = OC_NEW_N(&o->arena, struct oc_key_file, o->n_files + 1);
   struct oc_key_external *ext =
       OC_NEW_N(&o->arena, struct oc_key_external, o->n_external + 1);
+  struct oc_key_folder *folders;
 
-  if (!files || !ext ||
+  if (!files || !ext || folders_for_key(o, &folders) ||
       backend_identity(o->srv, o->backend, &o->arena, &req->identity, &req->n_identity))
     return OC_E_NOMEM;
   for (size_t i = 0; i < o->n_files; i++) {
@@ -32,6 +33,8 @@ static int fill_request(struct order *o, struct oc_key_request *req)
     ext[i].name = o->external[i].name;
     memcpy(ext[i].sha256, o->external[i].sha256, OC_SHA256_LEN);
   }
+  req->folders = folders;
+  req->n_folders = o->n_folders;
   req->flags = &o->flags;
   req->backend = o->backend;
   req->strict_lists = o->strict_lists;
@@ -114,17 +117,24 @@ void lookup_uncached(struct order *o, const char *why)
 static bool has_no_key(struct order *o)
 {
   const char *flag = oc_flags_uncached(&o->flags);
-  char text[160];
+  char text[300];
 
   if (o->external_unsure) {
     lookup_uncached(o, "the external data of this model are not known");
     return true;
   }
-  if (!flag)
+  if (flag)
+    snprintf(text, sizeof(text), "a request with '--%.80s' is not cached", flag);
+  else if (!folders_have_no_key(o, server_request(o->srv, &o->asker), text, sizeof(text)))
     return false;
-  snprintf(text, sizeof(text), "a request with '--%.80s' is not cached", flag);
   lookup_uncached(o, text);
   return true;
+}
+
+void lookup_unseen(struct order *o)
+{
+  if (!has_no_key(o))
+    lookup_uncached(o, "this model has not been seen before");
 }
 
 static void remember_model(struct order *o)

@@ -92,6 +92,7 @@ void order_maybe_free(struct order *o)
   close_inputs(o->files, o->n_files);
   close_inputs(o->external, o->n_external);
   close_inputs(o->lists, o->n_lists);
+  folders_clear(o);
   oc_cache_output_clear(&o->building);
   if (o->report_fd >= 0)
     close(o->report_fd);

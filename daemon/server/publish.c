@@ -36,6 +36,7 @@ struct gather {
   struct task task;
   const char *spare;             /* why an output is not in the cache */
   bool tool_changed;             /* the toolkit is not the one of the key any more */
+  char changed[300];             /* what changed in a folder of the key; "": nothing */
   uint64_t expected;             /* size the worker announced, 0: unknown */
   bool is_om;                    /* must begin with the format's magic */
   struct oc_cache_member object; /* of the store, when that is what is published */
@@ -159,6 +160,8 @@ static void run_gather(struct task *t)
     t->code = prepare(g, &g->parts[i], &t->err);
   g->tool_changed = oc_streq(t->order->backend, "atc") && !t->order->uncached &&
                     !tool_look_again(t->order);
+  if (folders_unchanged(t->order, g->changed, sizeof(g->changed)))
+    *g->changed = '\0';
 }
 
 /* ---------------------------------------------------------------- on the loop */
@@ -206,7 +209,7 @@ static int add_parts(struct order *o, struct gather *g)
 /* Says in time for the answer whether the result will be stored. */
 void publish_decide_storing(struct order *o)
 {
-  const char *changed = NULL;
+  const char *changed = o->folder_changed;
 
   o->stored = "no";
   o->stored_reason = o->uncached;
@@ -224,7 +227,7 @@ void publish_decide_storing(struct order *o)
     order_log(o, OC_LOG_WARNING, "toolkit_changed", o->stored_reason);
     return;
   }
-  if (order_inputs_unchanged(o, &changed)) {
+  if (!changed && order_inputs_unchanged(o, &changed)) {
     o->stored = "pending";
     o->stored_reason = "";
     return;
@@ -251,6 +254,7 @@ static void gather_done(struct task *t)
     oc_error_set(&t->err, OC_E_NOMEM, "no memory for the result");
   }
   o->tool_changed = g->tool_changed;
+  o->folder_changed = *g->changed ? oc_arena_strdup(&o->arena, g->changed) : NULL;
   if (g->spare)
     o->spare = g->spare;
   if (ok) {

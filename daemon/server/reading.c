@@ -136,7 +136,8 @@ static void find_names(struct order *o)
     return;
   }
   if (o->want == WANT_LOOKUP || o->cached_only) {
-    lookup_uncached(o, "this model has not been seen before");
+    if (folders_known(o))
+      lookup_unseen(o);
     return;
   }
   oc_flow_scout(o->srv->flow, server_now_ns(), o->job, true);
@@ -179,7 +180,7 @@ static void step(struct order *o)
   if (!o->forgotten && o->worker_waits && o->external_here)
     reading_feed_worker(o);
   if (!o->forgotten && !o->keyed && !o->tool_looking && o->external_known &&
-      o->external_here && all_digested(o->files, o->n_files) &&
+      o->external_here && folders_known(o) && all_digested(o->files, o->n_files) &&
       all_digested(o->external, o->n_external))
     lookup_start(o);
 }
@@ -217,6 +218,7 @@ void reading_start(struct order *o)
     order_set_failure(o, OC_STATUS_DAEMON, "the daemon is short of memory");
     oc_flow_give_up(o->srv->flow, server_now_ns(), o->job, OC_FAIL_INTERNAL);
   }
+  folders_start(o);
   for (size_t i = 0; i < o->n_files && !o->forgotten; i++) {
     start_digest(o, &o->files[i]);
     if (o->files[i].task)

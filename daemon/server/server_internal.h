@@ -24,6 +24,7 @@
 #include "digest/digest.h"
 #include "flags/flags.h"
 #include "flow/flow.h"
+#include "folder/folder.h"
 #include "frame/frame.h"
 #include "messages/messages.h"
 #include "pool/link.h"
@@ -109,6 +110,16 @@ struct input {
   struct task *task; /* digesting */
 };
 
+/* A folder that a flag names. */
+struct folder {
+  const char *flag, *path;
+  int fd;
+  bool known;          /* listed and digested, or `trouble` says why not */
+  const char *trouble; /* half a sentence, NULL: none */
+  struct oc_folder content;
+  struct task *task;
+};
+
 /* One member of a result that is ready to be delivered. */
 struct member {
   const char *name, *kind;
@@ -144,10 +155,13 @@ struct order {
   bool linked;                        /* somebody hard-links the result */
   bool tool_looking;                  /* the toolkit is being looked at */
   bool tool_changed;                  /* since the key was made */
+  const char *folder_changed;         /* path in a folder of the key, NULL: none did */
   uint8_t tool_sha256[OC_SHA256_LEN]; /* identity of the toolkit in the key */
   bool names_only; /* `omcc ops`: an explanation that needs no target */
   struct input *files, *external;
   size_t n_files, n_external;
+  struct folder *folders;
+  size_t n_folders;
   bool external_known, external_asked, external_here, external_unsure;
   bool worker_waits;      /* for the external files */
   struct oc_waiter asker; /* who is asked for them */
@@ -416,6 +430,21 @@ void reading_step(struct order *o);
 int external_names(struct order *o, const uint8_t model[OC_SHA256_LEN],
                    const char *const **ret, size_t *ret_n);
 
+/* ---- folders.c: flags that name a folder */
+struct oc_key_folder;
+/* One more; `fd` is taken over, also on failure. */
+int folders_take(struct order *o, const Omcc__V1__File *m, int fd, struct oc_error *err);
+void folders_start(struct order *o);
+bool folders_known(const struct order *o);
+/* True when one of them gives no key: `text` says why, and the request has a finding. */
+bool folders_have_no_key(struct order *o, struct request *r, char *text, size_t size);
+/* In the order's arena; 0 or OC_E_NOMEM. */
+int folders_for_key(struct order *o, struct oc_key_folder **ret);
+/* [any thread] Still what the key says? False: `text` is the path that is not. */
+bool folders_unchanged(const struct order *o, char *text, size_t size);
+void folders_cancel(struct order *o);
+void folders_clear(struct order *o);
+
 /* ---- tool_look.c: what is installed now */
 int tool_look_start(struct order *o);
 /* Still the toolkit of the key? From any thread. */
@@ -425,6 +454,8 @@ bool tool_look_again(const struct order *o);
 void lookup_start(struct order *o);
 /* Has no key, for this reason; goes on without. */
 void lookup_uncached(struct order *o, const char *why);
+/* Starts nothing, and without a worker's look at the model there is no key. */
+void lookup_unseen(struct order *o);
 
 /* ---- why.c: the reasons of a miss, and the question for them */
 struct oc_key_parts;

@@ -51,6 +51,19 @@ static int take_flags(struct order *o, const Omcc__V1__Submit *m, struct oc_erro
   return 0;
 }
 
+static int take_file(struct order *o, const Omcc__V1__File *m, int fd,
+                     struct oc_error *err)
+{
+  struct input *in = &o->files[o->n_files++];
+
+  in->fd = fd;
+  in->flag = oc_arena_strdup(&o->arena, m->flag);
+  in->name = oc_arena_strdup(&o->arena, m->name);
+  in->list = m->sealed;
+  return in->flag && in->name ? 0
+                              : oc_error_set(err, OC_E_NOMEM, "no memory for a request");
+}
+
 /* Every File names one descriptor of its frame, each descriptor once. */
 static int take_descriptors(struct order *o, const Omcc__V1__Submit *m,
                             struct oc_frame *f, struct oc_error *err)
@@ -59,20 +72,18 @@ static int take_descriptors(struct order *o, const Omcc__V1__Submit *m,
     return oc_error_set(err, OC_E_PROTO, "a request names %zu files and brings %zu",
                         m->n_files, f->n_fds);
   o->files = OC_NEW_N(&o->arena, struct input, m->n_files + 1);
-  if (!o->files)
+  o->folders = OC_NEW_N(&o->arena, struct folder, m->n_files + 1);
+  if (!o->files || !o->folders)
     return oc_error_set(err, OC_E_NOMEM, "no memory for a request");
   for (size_t i = 0; i < m->n_files; i++) {
-    struct input *in = &o->files[i];
+    int fd = oc_frame_take_fd(f, m->files[i]->fd), rc;
 
-    in->fd = oc_frame_take_fd(f, m->files[i]->fd);
-    o->n_files++;
-    if (in->fd < 0)
+    if (fd < 0)
       return oc_error_set(err, OC_E_PROTO, "a request names a descriptor twice");
-    in->flag = oc_arena_strdup(&o->arena, m->files[i]->flag);
-    in->name = oc_arena_strdup(&o->arena, m->files[i]->name);
-    in->list = m->files[i]->sealed;
-    if (!in->flag || !in->name)
-      return oc_error_set(err, OC_E_NOMEM, "no memory for a request");
+    rc = m->files[i]->directory ? folders_take(o, m->files[i], fd, err)
+                                : take_file(o, m->files[i], fd, err);
+    if (rc)
+      return rc;
   }
   return 0;
 }

@@ -15,6 +15,8 @@ struct request {
   struct oc_arena arena;
   struct oc_flags flags;
   struct oc_key_file files[16];
+  struct oc_key_folder_entry entries[16];
+  struct oc_key_folder folders[4];
   struct oc_key_external external[4];
   struct oc_key_identity identity[4];
   struct oc_key_request req;
@@ -33,6 +35,23 @@ static void put_file(struct request *r, const char *flag, const char *text)
   f->bytes = text;
   f->len = strlen(text);
   ck_assert_int_eq(oc_sha256_bytes(text, f->len, f->sha256), 0);
+}
+
+/* What the flag names: a file with this content, or a folder with one such file. */
+static void put_content(struct request *r, const struct oc_flag_info *info,
+                        const char *text)
+{
+  struct oc_key_folder_entry *e = &r->entries[0];
+
+  if (info->content != OC_FLAG_DIR) {
+    put_file(r, info->name, text);
+    return;
+  }
+  *e = (struct oc_key_folder_entry){ .name = "bank.json" };
+  ck_assert_int_eq(oc_sha256_bytes(text, strlen(text), e->sha256), 0);
+  r->folders[0] = (struct oc_key_folder){ info->name, r->entries, 1 };
+  r->req.folders = r->folders;
+  r->req.n_folders = 1;
 }
 
 static void set(struct request *r, const char *name, const char *value)
@@ -202,16 +221,107 @@ START_TEST(every_content)
       continue;
     start(&r);
     set(&r, info->name, "a/path");
-    put_file(&r, info->name, "content a");
+    put_content(&r, info, "content a");
     struct oc_key_parts before = parts_of(&r);
     set(&r, info->name, "another/path");
     struct oc_key_parts moved = parts_of(&r);
     ck_assert_msg(equal(&before, &moved), "the path of '%s' is in the key", info->name);
-    put_file(&r, info->name, "content b");
+    put_content(&r, info, "content b");
     struct oc_key_parts after = parts_of(&r);
     differs_only_in(&r, &before, &after, info->name);
     end(&r);
   }
+}
+END_TEST
+
+static void folder_entry(struct request *r, const char *name, int digest)
+{
+  struct oc_key_folder_entry *e = &r->entries[r->folders[0].n++];
+
+  e->name = name;
+  e->folder = digest < 0;
+  memset(e->sha256, e->folder ? 0 : digest, sizeof(e->sha256));
+}
+
+/* Names, each with the byte that its digest is made of; negative: a folder. */
+static struct oc_key_parts folder_parts(struct request *r, const char *const *names,
+                                        const int *digests)
+{
+  r->folders[0] = (struct oc_key_folder){ "op_bank_path", r->entries, 0 };
+  for (size_t i = 0; names[i]; i++)
+    folder_entry(r, names[i], digests[i]);
+  return parts_of(r);
+}
+
+START_TEST(every_byte_of_a_folder)
+{
+  static const struct {
+    const char *id, *names[4], *line;
+    int digests[4];
+  } cases[] = {
+    { "other content",
+      { "a.json", "sub", "sub/b.json" },
+      "sub/b.json (sha256 070707070707)",
+      { 1, -1, 7 } },
+    { "other name",
+      { "a.json", "sub", "sub/c.json" },
+      "sub/c.json (sha256 020202020202)",
+      { 1, -1, 2 } },
+    { "one less", { "a.json", "sub" }, NULL, { 1, -1 } },
+    { "one more",
+      { "a.json", "b.json", "sub", "sub/b.json" },
+      "b.json (sha256 030303030303)",
+      { 1, 3, -1, 2 } },
+    { "a file for a folder",
+      { "a.json", "sub", "sub/b.json" },
+      "sub (sha256 040404040404)",
+      { 1, 4, 2 } },
+    { "contents swapped",
+      { "a.json", "sub", "sub/b.json" },
+      "a.json (sha256 020202020202)",
+      { 2, -1, 1 } },
+    { "empty", { NULL }, NULL, { 0 } },
+  };
+  static const char *const names[] = { "a.json", "sub", "sub/b.json", NULL };
+  static const int digests[] = { 1, -1, 2 };
+  struct request r;
+
+  start(&r);
+  set(&r, "op_bank_path", "bank");
+  r.req.folders = r.folders;
+  r.req.n_folders = 1;
+  struct oc_key_parts before = folder_parts(&r, names, digests);
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    const char *const *other = cases[i].names;
+    const char *copy[5] = { other[0], other[1], other[2], other[3], NULL };
+    struct oc_key_parts after = folder_parts(&r, copy, cases[i].digests);
+    differs_only_in(&r, &before, &after, "op_bank_path");
+    const struct oc_key_part *p = oc_key_find(&after, "op_bank_path");
+    ck_assert_msg(!cases[i].line || strstr(p->text, cases[i].line), "%s: %s", cases[i].id,
+                  p->text);
+  }
+  struct oc_key_parts again = folder_parts(&r, names, digests);
+  ck_assert(equal(&before, &again));
+  end(&r);
+}
+END_TEST
+
+/* The shown digits are equal, the whole ones are not. */
+START_TEST(digests_of_a_folder_count_in_full)
+{
+  static const char *const names[] = { "a.json", NULL };
+  static const int digests[] = { 1 };
+  struct request r;
+
+  start(&r);
+  set(&r, "op_bank_path", "bank");
+  r.req.folders = r.folders;
+  r.req.n_folders = 1;
+  struct oc_key_parts before = folder_parts(&r, names, digests);
+  r.entries[0].sha256[OC_SHA256_LEN - 1] ^= 1;
+  struct oc_key_parts after = parts_of(&r);
+  differs_only_in(&r, &before, &after, "op_bank_path");
+  end(&r);
 }
 END_TEST
 
@@ -522,6 +632,8 @@ int main(void)
   tcase_add_test(t, every_flag);
   tcase_add_test(t, every_default_spelled_out);
   tcase_add_test(t, every_content);
+  tcase_add_test(t, every_byte_of_a_folder);
+  tcase_add_test(t, digests_of_a_folder_count_in_full);
   tcase_add_test(t, backend_and_external);
   tcase_add_loop_test(t, canonical_lists, 0, (int)OC_COUNT(lists));
   tcase_add_test(t, a_list_that_cannot_be_parsed);
