@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -132,6 +133,27 @@ static int say_state(const struct omcc *c, enum omcc_socket_state state,
   return OMCC_E_IO;
 }
 
+/* At the usual places whoever listens has to be this user or root: others can make names
+ * in /tmp, too, and files would be handed to them. A socket that was named is trusted. */
+static int check_listener(const struct omcc *c, int fd, struct omcc_error *err)
+{
+  struct ucred peer;
+  socklen_t len = sizeof(peer);
+
+  if (c->given)
+    return 0;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+    return omcc_fail(err, OMCC_E_IO, OMCC_DAEMON, "cannot see who listens at '%s': %s",
+                     c->socket, strerror(errno));
+  if (peer.uid == geteuid() || peer.uid == 0)
+    return 0;
+  omcc_fail(err, OMCC_E_IO, OMCC_DAEMON,
+            "user %u listens at '%s', who is neither you nor root", (unsigned)peer.uid,
+            c->socket);
+  omcc_fix(err, "remove that directory, or set OMCC_SOCKET to a daemon that you trust");
+  return OMCC_E_IO;
+}
+
 /* One attempt. 0 connected; OMCC_E_CLOSED: worth another attempt. */
 static int attempt(struct omcc *c, int64_t deadline, struct omcc_error *err)
 {
@@ -140,8 +162,13 @@ static int attempt(struct omcc *c, int64_t deadline, struct omcc_error *err)
   int fd = omcc_try_connect(c->socket, &state, &here);
   int may_start;
 
-  if (fd >= 0)
-    return greet(c, fd, deadline, err);
+  if (fd >= 0) {
+    int rc = check_listener(c, fd, err);
+
+    if (rc < 0)
+      close(fd);
+    return rc < 0 ? rc : greet(c, fd, deadline, err);
+  }
   if (here.code) {
     if (err)
       *err = here;
@@ -205,6 +232,7 @@ int omcc_connect(const struct omcc_options *options, struct omcc **ret,
     free(c);
     return rc;
   }
+  c->given = omcc_socket_given(options);
   if (options) {
     c->start = options->start;
     c->idle_s = options->idle_s;

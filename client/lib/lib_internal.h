@@ -39,6 +39,7 @@ struct omcc {
   uint32_t idle_s;
   uint32_t timeout_ms;
   uint32_t peer_pid, peer_uid;
+  bool given; /* the socket was named, it is not the usual place */
   char *peer_build;
   bool started;   /* by this connection */
   bool delivered; /* this dispatch finished something */
@@ -88,6 +89,8 @@ void omcc_fix(struct omcc_error *err, const char *fmt, ...)
 
 /* ---- where.c ---- */
 
+/* Is the socket named by the caller or the environment, not one of the usual places? */
+bool omcc_socket_given(const struct omcc_options *options);
 /* Makes the socket's directory when it is a default place, and checks that it is ours.
  * 1: a private daemon may be started there; 0: the directory is somebody else's. */
 int omcc_socket_dir(const char *socket, struct omcc_error *err);

@@ -1,5 +1,9 @@
 /* A member of a result becomes a file, complete or not at all.
  *
+ * The target directory is opened once; whatever follows happens in that directory, even
+ * if another one gets its name meanwhile. A link that has the target's name is replaced,
+ * not followed.
+ *
  * The content goes into an unnamed file in the target directory (so a kill leaves
  * nothing), by reflink where the file system shares extents, else copied in the kernel.
  * Then it gets its name: directly when the name is free, else under a temporary name that
@@ -29,7 +33,9 @@
 struct target {
   char dir[PATH_MAX];
   char path[PATH_MAX];
-  char temp[PATH_MAX]; /* "" while the file has no temporary name */
+  const char *name; /* the last part of `path` */
+  char temp[64];    /* beside it; "" while the file has no temporary name */
+  int dir_fd;
   int fd;
 };
 
@@ -37,11 +43,12 @@ static int split(const char *path, struct target *ret, struct omcc_error *err)
 {
   const char *slash = strrchr(path, '/');
 
-  *ret = (struct target){ .fd = -1 };
+  *ret = (struct target){ .dir_fd = -1, .fd = -1 };
   if (strlen(path) >= PATH_MAX - 32 || !*(slash ? slash + 1 : path))
     return omcc_fail_finding(err, "output-not-writable", "output", path,
                              "the path is too long or has no file name");
   snprintf(ret->path, sizeof(ret->path), "%s", path);
+  ret->name = ret->path + (slash ? slash + 1 - path : 0);
   if (!slash)
     snprintf(ret->dir, sizeof(ret->dir), ".");
   else
@@ -105,22 +112,49 @@ int omcc_place_check(const char *path, struct omcc_error *err)
   return 0;
 }
 
-static int named_temp(struct target *t)
+static void name_temp(struct target *t, unsigned try)
 {
-  snprintf(t->temp, sizeof(t->temp), "%.*s/.omcc-XXXXXX", PATH_MAX - 20, t->dir);
-  return mkostemp(t->temp, O_CLOEXEC);
+  snprintf(t->temp, sizeof(t->temp), ".omcc-%ld-%u", (long)getpid(), try);
+}
+
+static void drop_temp(struct target *t)
+{
+  int saved = errno;
+
+  if (t->temp[0])
+    unlinkat(t->dir_fd, t->temp, 0);
+  t->temp[0] = '\0';
+  errno = saved;
+}
+
+static int named_temp(struct target *t, uint32_t mode)
+{
+  int fd = -1;
+
+  for (unsigned i = 0; fd < 0 && i < MAX_TRIES && (i == 0 || errno == EEXIST); i++) {
+    name_temp(t, i);
+    fd = openat(t->dir_fd, t->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                mode);
+  }
+  if (fd < 0)
+    t->temp[0] = '\0'; /* somebody else's */
+  return fd;
+}
+
+static int open_dir(struct target *t, struct omcc_error *err)
+{
+  t->dir_fd = open(t->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return t->dir_fd < 0 ? not_writable(t->path, errno, err) : 0;
 }
 
 static int open_target(struct target *t, uint32_t mode, struct omcc_error *err)
 {
-  t->fd = open(t->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+  t->fd = openat(t->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
   if (t->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ||
                     errno == ENOENT || errno == ENOSYS))
-    t->fd = named_temp(t);
-  if (t->fd < 0) {
-    t->temp[0] = '\0';
+    t->fd = named_temp(t, mode);
+  if (t->fd < 0)
     return not_writable(t->path, errno, err);
-  }
   if (fchmod(t->fd, mode))
     return not_writable(t->path, errno, err);
   return 0;
@@ -168,48 +202,52 @@ static int copy_fd(int in, int out, uint64_t len, const char **ret_how)
   return 0;
 }
 
-static int link_fd(int fd, const char *name)
+static int link_fd(const struct target *t, int fd, const char *name)
 {
   char self[64];
 
   snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-  return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+  return linkat(AT_FDCWD, self, t->dir_fd, name, AT_SYMLINK_FOLLOW);
+}
+
+static int rename_temp(const struct target *t)
+{
+  return renameat(t->dir_fd, t->temp, t->dir_fd, t->name);
 }
 
 /* Gives the inode behind `fd` the target's name, replacing what has it. */
 static int name_file(struct target *t, int fd)
 {
-  if (t->temp[0])
-    return rename(t->temp, t->path);
-  if (!link_fd(fd, t->path))
+  if (t->temp[0]) {
+    if (rename_temp(t))
+      return -1;
+    t->temp[0] = '\0';
+    return 0;
+  }
+  if (!link_fd(t, fd, t->name))
     return 0;
   for (unsigned i = 0; errno == EEXIST && i < MAX_TRIES; i++) {
-    snprintf(t->temp, sizeof(t->temp), "%.*s/.omcc-%ld-%u", PATH_MAX - 40, t->dir,
-             (long)getpid(), i);
-    if (link_fd(fd, t->temp)) {
-      t->temp[0] = '\0';
+    int failed;
+
+    name_temp(t, i);
+    if (link_fd(t, fd, t->temp)) {
+      t->temp[0] = '\0'; /* somebody else's */
       continue;
     }
-    if (!rename(t->temp, t->path)) {
-      /* rename() of two names of one inode does nothing and leaves both. */
-      unlink(t->temp);
-      t->temp[0] = '\0';
-      return 0;
-    }
-    return -1;
+    failed = rename_temp(t);
+    drop_temp(t); /* rename of two names of one inode does nothing and leaves both */
+    return failed;
   }
   return -1;
 }
 
 static void drop(struct target *t)
 {
-  int saved = errno;
-
-  if (t->temp[0])
-    unlink(t->temp);
+  drop_temp(t);
   if (t->fd >= 0)
     close(t->fd);
-  errno = saved;
+  if (t->dir_fd >= 0)
+    close(t->dir_fd);
 }
 
 /* 0 linked; else the reason is in ret->link_refused and nothing was done. */
@@ -217,11 +255,12 @@ static int try_link(const struct omcc *c, const struct omcc_member *m, struct ta
                     struct omcc_placed *ret)
 {
   const char *why = NULL;
+  struct stat st;
 
   if (m->fd < 0)
     why = "the file is so small that the daemon keeps it in its index";
-  else if (c->peer_uid != geteuid())
-    why = "the daemon runs as another user";
+  else if (c->peer_uid != geteuid() || fstat(m->fd, &st) || st.st_uid != geteuid())
+    why = "the daemon runs as another user"; /* whoever it says it is */
   else if (!name_file(t, m->fd))
     return 0;
   else if (errno == EXDEV)
@@ -268,6 +307,8 @@ int omcc_place(const struct omcc *c, const struct omcc_member *m, const char *pa
   *ret = (struct omcc_placed){ .how = "copy" };
   if (!rc)
     rc = make_dirs(t.dir, path, err);
+  if (!rc)
+    rc = open_dir(&t, err);
   if (rc < 0)
     return rc;
   if (options && options->link && label)
@@ -275,16 +316,14 @@ int omcc_place(const struct omcc *c, const struct omcc_member *m, const char *pa
              "a file with a name of its own is a copy");
   else if (options && options->link && !try_link(c, m, &t, ret)) {
     ret->how = "link";
+    drop(&t);
     return 0;
   }
-  t.temp[0] = '\0';
   rc = open_target(&t, mode, err);
   if (!rc)
     rc = fill(m, &t, label, ret, err);
   if (!rc && name_file(&t, t.fd))
     rc = not_writable(path, errno, err);
-  if (!rc)
-    t.temp[0] = '\0';
   drop(&t);
   return rc;
 }

@@ -24,6 +24,11 @@ static const char *env(const char *name)
   return value && *value ? value : NULL;
 }
 
+bool omcc_socket_given(const struct omcc_options *options)
+{
+  return (options && options->socket) || env("OMCC_SOCKET");
+}
+
 int omcc_socket_path(const struct omcc_options *options, char *ret, size_t room,
                      struct omcc_error *err)
 {

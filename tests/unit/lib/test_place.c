@@ -110,6 +110,52 @@ START_TEST(link_refused)
 }
 END_TEST
 
+/* Whatever the daemon says of itself. */
+START_TEST(link_to_a_strangers_file)
+{
+  struct omcc_place_options options = { .size = sizeof(options), .link = true };
+  struct omcc_error err = { 0 };
+  struct omcc_placed how;
+
+  if (geteuid())
+    connection.peer_uid = geteuid() + 1; /* cannot give a file away */
+  else
+    ck_assert_int_eq(fchown(object.fd, 65534, 65534), 0);
+  ck_assert_int_eq(omcc_place(&connection, &object, "m.om", &options, &how, &err), 0);
+  ck_assert_str_eq(how.link_refused, "the daemon runs as another user");
+  ck_assert_str_ne(how.how, "link");
+}
+END_TEST
+
+START_TEST(link_leaves_nothing_when_it_fails)
+{
+  struct omcc_place_options options = { .size = sizeof(options), .link = true };
+  struct omcc_error err = { 0 };
+  struct omcc_placed how;
+
+  ck_assert_int_eq(mkdir("folder", 0700), 0);
+  ck_assert_int_lt(omcc_place(&connection, &object, "folder", &options, &how, &err), 0);
+  ck_assert_uint_eq(count_names("."), 2);
+}
+END_TEST
+
+/* A link at the target's name is replaced; what it points to stays as it was. */
+START_TEST(link_is_not_followed)
+{
+  struct omcc_error err = { 0 };
+  struct omcc_placed how;
+  struct stat st;
+
+  write_file("precious", "keep me", 7);
+  ck_assert_int_eq(symlink("precious", "m.om"), 0);
+  ck_assert_int_eq(omcc_place(&connection, &object, "m.om", NULL, &how, &err), 0);
+  ck_assert_int_eq(lstat("m.om", &st), 0);
+  ck_assert(S_ISREG(st.st_mode));
+  expect_file("precious", "keep me", 0644);
+  expect_file("m.om", "0123456789", 0600);
+}
+END_TEST
+
 START_TEST(link_across)
 {
   struct omcc_place_options options = { .size = sizeof(options), .link = true };
@@ -198,6 +244,9 @@ TCase *place_cases(void)
   tcase_add_test(t, inline_member);
   tcase_add_test(t, link_twice);
   tcase_add_test(t, link_refused);
+  tcase_add_test(t, link_to_a_strangers_file);
+  tcase_add_test(t, link_leaves_nothing_when_it_fails);
+  tcase_add_test(t, link_is_not_followed);
   tcase_add_test(t, link_across);
   tcase_add_loop_test(t, bad_places, 0, 4);
   tcase_add_test(t, check_leaves_nothing);

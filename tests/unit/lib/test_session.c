@@ -24,6 +24,13 @@ static void enter(void)
   write_file("keep.cfg", "a\nb\n", 4);
 }
 
+static int leave_at_once(struct server *s, int connection)
+{
+  (void)s;
+  (void)connection;
+  return 1;
+}
+
 static void leave(void)
 {
   folder_leave();
@@ -389,6 +396,44 @@ START_TEST(member_without_file)
 }
 END_TEST
 
+/* Somebody else listens at the usual place: nothing is said to him. Named, he is trusted.
+ * Only root can be two users at a time; others see that their own daemon is taken. */
+START_TEST(a_strangers_socket)
+{
+  struct omcc_options options = { .size = sizeof(options), .start = OMCC_START_NEVER };
+  struct omcc_error err = { 0 };
+  struct omcc *c = NULL;
+  bool root = geteuid() == 0;
+  char runtime[100];
+  int rc;
+
+  ck_assert_ptr_nonnull(getcwd(runtime, sizeof(runtime)));
+  ck_assert_int_eq(chmod(".", 0755), 0);
+  ck_assert_int_eq(mkdir("omcc", 0700), 0);
+  ck_assert_int_eq(chmod("omcc", 0777), 0);
+  ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+  ck_assert_int_eq(unsetenv("OMCC_SOCKET"), 0);
+  snprintf(socket_path, sizeof(socket_path), "%s/omcc/omccd.sock", runtime);
+  ck_assert_int_eq(root ? seteuid(65534) : 0, 0);
+  daemon_pid = server_start(socket_path, leave_at_once);
+  ck_assert_int_eq(root ? seteuid(0) : 0, 0);
+  rc = omcc_connect(&options, &c, &err);
+  if (root) {
+    ck_assert_int_lt(rc, 0);
+    ck_assert_msg(strstr(err.msg, "user 65534 listens") != NULL, "%s", err.msg);
+    ck_assert_ptr_nonnull(strstr(err.fix, "OMCC_SOCKET"));
+    waitpid(daemon_pid, NULL, 0); /* it was not greeted */
+    ck_assert_int_eq(unlink(socket_path), 0);
+    daemon_pid = server_start(socket_path, leave_at_once);
+    options.socket = socket_path;
+    rc = omcc_connect(&options, &c, &err);
+  }
+  ck_assert_int_eq(rc, 0);
+  omcc_close(c);
+  ck_assert_int_eq(waitpid(daemon_pid, NULL, 0), daemon_pid);
+}
+END_TEST
+
 TCase *session_cases(void)
 {
   TCase *t = tcase_create("session");
@@ -401,5 +446,6 @@ TCase *session_cases(void)
   tcase_add_test(t, refused);
   tcase_add_test(t, question);
   tcase_add_test(t, member_without_file);
+  tcase_add_test(t, a_strangers_socket);
   return t;
 }
