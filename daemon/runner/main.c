@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "runner/runner.h"
@@ -20,5 +21,6 @@ int main(void)
     return 1;
   }
   signal(SIGPIPE, SIG_IGN);
+  prctl(PR_SET_NAME, "omcc-runner"); /* also when it was run from a descriptor */
   return oc_runner_serve(DAEMON_FD);
 }

@@ -32,5 +32,7 @@ int main(int argc, char **argv)
   /* The daemon's end of the socket closes when it dies; the signal covers a daemon that
    * is killed while a child of ours still holds nothing of it. */
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  /* Run from a descriptor, so that its name would be the descriptor's number. */
+  prctl(PR_SET_NAME, "omcc-worker");
   return oc_worker_serve(OC_WORKER_FD);
 }

@@ -45,6 +45,11 @@ class Life(Case):
         self.assertIn(str(pid), second.stderr)
         self.assertEqual(self.world.daemon_pid(), pid)
 
+    def test_workers_have_a_name(self):
+        self.ok(self.world.compile(self.model))
+        names = {processes()[pid][1] for pid in self.world.alive() if pid in processes()}
+        self.assertEqual(names, {"omccd", "omcc-worker"})
+
     def test_stale_socket_is_replaced(self):
         self.ok(self.world.omcc("daemon", "start"))
         os.kill(self.world.daemon_pid(), signal.SIGKILL)
