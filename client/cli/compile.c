@@ -230,7 +230,15 @@ static void show_json(struct cli_job *j, const struct placed *placed, int status
   cli_out(STDOUT_FILENO, &text);
 }
 
-/* The table is shown when an op without an engine is what stopped the compile. */
+/* An op without an engine is what stopped the compile: the table shows which. */
+static bool lacks_engine(const Omcc__V1__Report *r)
+{
+  for (size_t i = 0; r && i < r->n_ops; i++)
+    if (!strcmp(r->ops[i]->engine, "none"))
+      return true;
+  return false;
+}
+
 static int show_failure(struct cli_job *j, int status)
 {
   struct cli *cli = j->cli;
@@ -241,7 +249,7 @@ static int show_failure(struct cli_job *j, int status)
   if (cli->json)
     show_json(j, &none, status, message);
   cli_buf(&text);
-  if (j->report && !j->report->resolved && !cli->json) {
+  if (lacks_engine(j->report) && !cli->json) {
     oc_render_lists(j->report, &cli->err_style, &text);
     oc_render_table(j->report, &cli->err_style, &text);
   }

@@ -2,7 +2,8 @@
  *
  * One report serves several questions: the whole table or some of its rows (--filter),
  * one op with all its reasons (--op), a lock file written or checked. Two reports:
- * --diff. */
+ * --diff. When a list or a flag could not be read there is no report: it would show what
+ * nobody asked for. */
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,25 @@
 #include "cli/explain.h"
 
 #define SCHEMA "omcc.explain/1"
+
+/* Errors that are results about ops, although they name the list line that asked. */
+static bool is_result(enum oc_finding_id id)
+{
+  return id == OC_FINDING_NO_ENGINE || id == OC_FINDING_NO_ENGINE_TYPE ||
+         id == OC_FINDING_JUDGE_FAILED || id == OC_FINDING_CUSTOMIZE_NOTHING;
+}
+
+/* A list or a flag was refused, so the report does not follow it. */
+static bool was_refused(const struct oc_findings *fs)
+{
+  for (size_t i = 0; i < fs->n; i++) {
+    const struct oc_finding *f = &fs->items[i];
+
+    if (*f->flag && oc_finding_info(f->id)->severity == OC_SEV_ERROR && !is_result(f->id))
+      return true;
+  }
+  return false;
+}
 
 /* What is shown of a report. */
 struct shown {
@@ -155,6 +175,8 @@ int verb_explain(struct cli *cli)
   if (!status) {
     cli_read_report(&j, true);
     cli_write_dumps(&j);
+    if (was_refused(&cli->findings))
+      j.report = NULL;
     if (oc_flags_get(&cli->flags, "lock"))
       status = explain_lock(&j, oc_flags_get(&cli->flags, "lock"));
     else if (oc_flags_get(&cli->flags, "check_lock"))

@@ -74,11 +74,23 @@ static void view_text(struct oc_buf *out, const struct oc_om_view *v)
 
   for (uint32_t g = 0; g < v->def->n_graphs; g++)
     n_ops += v->def->graphs[g].n_ops;
-  oc_buf_printf(out, "model %.*s for %.*s: %u ops, %u graphs, %u kernels (%u absent)\n",
-                (int)v->def->name.len, v->def->name.p, (int)soc.len, soc.p, n_ops,
-                v->def->n_graphs, v->tasks.n_kernels, v->tasks.n_absent);
+  oc_buf_printf(out, "model %.*s%s%.*s: %u ops, %u graphs, %u kernels (%u absent)\n",
+                (int)v->def->name.len, v->def->name.p, soc.len ? " for " : "",
+                (int)soc.len, soc.p, n_ops, v->def->n_graphs, v->tasks.n_kernels,
+                v->tasks.n_absent);
   io_text(out, "input", v->inputs, v->n_inputs);
   io_text(out, "output", v->outputs, v->n_outputs);
+}
+
+static void parts_text(struct oc_buf *out, const struct oc_om_file *f, uint32_t model)
+{
+  for (uint32_t i = 0; model < f->n_models && i < f->models[model].n_parts; i++) {
+    const struct oc_om_part *p = &f->models[model].parts[i];
+    const char *name = oc_om_part_name(p->type);
+
+    oc_buf_printf(out, "  partition %-18s at %" PRIu64 ", %" PRIu64 " bytes\n",
+                  name ? name : "?", p->at, p->size);
+  }
 }
 
 static void show_text(const char *path, const struct oc_om_info *info)
@@ -93,16 +105,10 @@ static void show_text(const char *path, const struct oc_om_info *info)
                 info->builtin ? "compiled by omcc's builtin backend"
                               : "vendor's compiler",
                 info->device_ready ? "device-ready" : "not device-ready");
-  for (uint32_t i = 0; i < info->n_views; i++)
+  for (uint32_t i = 0; i < info->n_views; i++) {
     view_text(&text, &info->views[i]);
-  for (uint32_t m = 0; m < info->file->n_models; m++)
-    for (uint32_t i = 0; i < info->file->models[m].n_parts; i++) {
-      const struct oc_om_part *p = &info->file->models[m].parts[i];
-      const char *name = oc_om_part_name(p->type);
-
-      oc_buf_printf(&text, "  partition %-18s at %" PRIu64 ", %" PRIu64 " bytes\n",
-                    name ? name : "?", p->at, p->size);
-    }
+    parts_text(&text, info->file, i);
+  }
   cli_out(STDOUT_FILENO, &text);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 
 #define LEAST_WIDTH 40
+#define UNCUT       100000
 
 static unsigned terminal_width(int fd)
 {
@@ -19,7 +20,7 @@ static unsigned terminal_width(int fd)
     return (unsigned)n;
   if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col >= LEAST_WIDTH)
     return size.ws_col;
-  return 80;
+  return UNCUT; /* a pipe or a file: who reads that looks for whole names */
 }
 
 static bool wants_color(const struct cli *cli, int fd)
@@ -64,6 +65,7 @@ static void settle_style(struct cli *cli)
   cli->verbose = oc_flags_true(&cli->flags, "verbose");
   cli->err_is_terminal = isatty(STDERR_FILENO);
   cli->out_style = (struct oc_style){ .width = terminal_width(STDOUT_FILENO),
+                                      .no_notes = cli->quiet,
                                       .wide = wide,
                                       .zh = zh,
                                       .color = wants_color(cli, STDOUT_FILENO),

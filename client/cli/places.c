@@ -1,12 +1,13 @@
 /* Findings name entries of a list; this user's own file has lines. The bytes that were
  * submitted are parsed again, by the same parser, so entries and lines agree even when
- * the file was changed since, or was a pipe. */
+ * the file was changed since, or was a pipe. A list that does not parse has no entries;
+ * what is wrong in it was found with its line, and only the file's name is missing. */
 #include <string.h>
 
 #include "cli/cli.h"
 #include "lists/lists.h"
 
-#define MAX_LISTS 4
+#define MAX_LISTS 5
 
 struct found {
   uint32_t *lines;
@@ -52,7 +53,8 @@ static void parse(struct cli *cli, const char *flag, const char *text, size_t le
 void cli_find_places(struct cli *cli, const struct omcc_job *job)
 {
   static const char *const flags[MAX_LISTS] = { "keep_dtype", "customize_dtypes",
-                                                "modify_mixlist", "op_precision_mode" };
+                                                "modify_mixlist", "op_precision_mode",
+                                                "insert_op_conf" };
   struct oc_place_list *lists = OC_NEW_N(&cli->arena, struct oc_place_list, MAX_LISTS);
   size_t n = 0;
 
@@ -61,14 +63,14 @@ void cli_find_places(struct cli *cli, const struct omcc_job *job)
     size_t len = 0;
     const char *text = omcc_job_list(job, flags[i], &len);
 
-    if (!text)
+    if (!oc_flags_get(&cli->flags, flags[i]))
       continue;
-    parse(cli, flags[i], text, len, &found);
-    if (found.lines)
-      lists[n++] = (struct oc_place_list){ .flag = flags[i],
-                                           .file = oc_flags_get(&cli->flags, flags[i]),
-                                           .lines = found.lines,
-                                           .n = found.n };
+    if (text)
+      parse(cli, flags[i], text, len, &found);
+    lists[n++] = (struct oc_place_list){ .flag = flags[i],
+                                         .file = oc_flags_get(&cli->flags, flags[i]),
+                                         .lines = found.lines,
+                                         .n = found.n };
   }
   cli->places = (struct oc_places){ .lists = lists, .n = n };
 }

@@ -19,13 +19,14 @@
 bool oc_places_find(const struct oc_places *p, const char *flag, uint32_t entry,
                     const char **ret_file, uint32_t *ret_line)
 {
-  for (size_t i = 0; p && entry && i < p->n; i++) {
+  for (size_t i = 0; p && i < p->n; i++) {
     const struct oc_place_list *l = &p->lists[i];
+    bool listed = entry && entry <= l->n;
 
-    if (!oc_streq(l->flag, flag) || entry > l->n)
+    if (!oc_streq(l->flag, flag) || (entry && !listed && !*ret_line))
       continue;
     *ret_file = l->file;
-    *ret_line = l->lines[entry - 1];
+    *ret_line = listed ? l->lines[entry - 1] : *ret_line;
     return true;
   }
   return false;
@@ -35,10 +36,10 @@ int oc_render_place(const struct oc_places *places, const char *flag, uint32_t e
                     struct oc_buf *out)
 {
   const char *file;
-  uint32_t line;
+  uint32_t line = 0;
   int rc;
 
-  if (!oc_places_find(places, flag, entry, &file, &line))
+  if (!entry || !oc_places_find(places, flag, entry, &file, &line))
     return 0;
   rc = oc_render_plain(file, out);
   return rc ? rc : oc_buf_printf(out, ":%u ", line);

@@ -6,8 +6,9 @@
 
 /* Columns that a UTF-8 text takes on a terminal, counting one per character. */
 size_t oc_render_columns(const char *text);
-/* `text` in exactly `width` columns: padded with blanks, or cut with "..." at its end. */
-int oc_render_cell(const char *text, size_t width, struct oc_buf *out);
+/* `text` in exactly `width` columns: padded with blanks, or cut with "..." at its end, or
+ * in its middle when the end has to stay. */
+int oc_render_cell(const char *text, size_t width, bool keep_end, struct oc_buf *out);
 
 /* The tensor that stands for an op in one line: its first floating point output, else its
  * first floating point input, else its first tensor; NULL when it has none. */

@@ -121,7 +121,7 @@ static int list_row(const Omcc__V1__ListEntry *e, const struct oc_style *style,
   if (!rc)
     rc = oc_buf_puts(out, "  ");
   if (!rc)
-    rc = oc_render_cell(oc_buf_str(&place), width, out);
+    rc = oc_render_cell(oc_buf_str(&place), width, false, out);
   if (!rc)
     rc = oc_buf_printf(out, "  %-9s  %4u op%s  ", e->state, e->ops,
                        e->ops == 1 ? " " : "s");
@@ -143,7 +143,7 @@ int oc_render_lists(const Omcc__V1__Report *r, const struct oc_style *style,
     return 0;
   for (size_t i = 0; i < r->n_lists; i++) {
     const char *file;
-    uint32_t line;
+    uint32_t line = 0;
     size_t n = strlen(r->lists[i]->flag) + 6;
 
     if (oc_places_find(style->places, r->lists[i]->flag, r->lists[i]->entry, &file,

@@ -1,7 +1,8 @@
 /* The table of ops: one line each, cut to the terminal's width unless `wide`.
  *
  * Widths: every column gets what its longest cell needs; when that is too much, first the
- * reasons, then the names, then the types are cut, never the dtypes. */
+ * reasons, then the names, then the types are cut, never the dtypes. A name loses its
+ * middle, since names of one model begin alike. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +102,7 @@ static int row(const struct table *t, const char *const text[N_COLUMNS],
   for (unsigned c = 0; c < N_COLUMNS && !rc; c++) {
     rc = c ? oc_buf_puts(out, "  ") : 0;
     if (!rc)
-      rc = oc_render_cell(text[c], t->width[c], out);
+      rc = oc_render_cell(text[c], t->width[c], c == NAME, out);
   }
   while (!rc && out->len && out->data[out->len - 1] == ' ')
     oc_render_cut(out, 1);

@@ -71,18 +71,29 @@ size_t oc_render_columns(const char *text)
   return n;
 }
 
-int oc_render_cell(const char *text, size_t width, struct oc_buf *out)
+/* Columns from `from` up to `to`. */
+static int some(const char *text, size_t from, size_t to, struct oc_buf *out)
 {
-  size_t have = oc_render_columns(text);
-  size_t take = have <= width ? have : width > 3 ? width - 3 : width;
   int rc = 0;
 
   for (size_t n = 0; *text && !rc; text++) {
-    if (!continues(*text) && n++ == take)
-      break;
-    rc = oc_buf_putc(out, is_control((unsigned char)*text) ? '?' : *text);
+    n += !continues(*text);
+    if (n > from && n <= to)
+      rc = oc_buf_putc(out, is_control((unsigned char)*text) ? '?' : *text);
   }
+  return rc;
+}
+
+int oc_render_cell(const char *text, size_t width, bool keep_end, struct oc_buf *out)
+{
+  size_t have = oc_render_columns(text);
+  size_t take = have <= width ? have : width > 3 ? width - 3 : width;
+  size_t front = keep_end && have > width ? take / 3 : take;
+  int rc = some(text, 0, front, out);
+
   if (!rc && have > width && width > 3)
     rc = oc_buf_puts(out, "...");
+  if (!rc)
+    rc = some(text, have - (take - front), have, out);
   return rc || have >= width ? rc : oc_buf_fill(out, ' ', width - have);
 }

@@ -196,8 +196,12 @@ static int insert_aipp(struct oc_job *job, struct oc_error *err)
 static int prepare_graph(struct oc_job *job, struct oc_error *err)
 {
   struct oc_pass_options passes;
-  struct oc_infer_options options = { .input_shape =
-                                          oc_job_flag(job, "input_shape", NULL) };
+  struct oc_infer_options options = {
+    .input_shape = oc_job_flag(job, "input_shape", NULL),
+    .profiles = oc_job_flag(job, "dynamic_batch_size", NULL) ||
+                oc_job_flag(job, "dynamic_image_size", NULL) ||
+                oc_job_flag(job, "dynamic_dims", NULL),
+  };
   struct oc_infer_result inferred = { 0 };
   const char *soc = job->soc ? job->soc->name : NULL;
   const struct oc_optable *tables = job->soc ? job->tables : NULL;

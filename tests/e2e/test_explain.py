@@ -40,6 +40,46 @@ class Explain(Case):
                                                    "moved": 0}])
         self.assertGreater(value["data"]["casts"]["added"], 0)
 
+    def test_a_refused_list_has_its_place_and_no_report(self):
+        model = self.world.zoo("g1")
+        aipp = "aipp_op {\n  aipp_mode: static\n  crop: yes\n}\n"
+        for flag, text, wanted in (
+                ("customize_dtypes", "/b0/act/Relu::InputDtype:float16\nx:InputDtype:fp32\n",
+                 (("customize-dtype", 2), ("customize-syntax", 2))),
+                ("modify_mixlist", '{"black-list":\n{"add": []}}', (("mixlist-shape", 2),)),
+                ("modify_mixlist", '{"black-list":\n{"to-add": ["Relu"]}, "white-list": {"to-add": ["Relu"]}}',
+                 (("mixlist-conflict", 2),)),
+                ("modify_mixlist", "{", (("mixlist-json", None),)),
+                ("op_precision_mode", "[ByOpType]\nRelu\n", (("impl-mode-line", 2),)),
+                ("keep_dtype", "/b0/act/Relu\nOpType::relu\n", (("keep-bad-type", 2),)),
+                ("insert_op_conf", aipp, (("aipp-value", 3),))):
+            with self.subTest(flag, text=text):
+                self.world.write("list", text)
+                words = [model, f"--{flag}=list"]
+                if flag == "modify_mixlist":
+                    words.append("--precision_mode_v2=mixed_float16")
+                value = self.explain(*words, status=2)
+                self.assertEqual([(f["id"], f["file"], f["line"]) for f in value["findings"]
+                                  if f["severity"] == "error"], [(i, "list", n) for i, n in wanted])
+                self.assertEqual(value["data"], {})
+                result = self.world.compile(*words)
+                self.fails(result, 2, wanted[0][0])
+                self.assertNotIn("GETS", result.err)
+
+    def test_names_are_whole_in_a_pipe_and_keep_their_end_on_a_terminal(self):
+        words = ["explain", "--backend=builtin", "--", f"--model={self.world.zoo('g1')}", "--framework=5",
+                 f"--soc_version={SOC}"]
+        plain = self.ok(self.world.omcc(*words))
+        self.assertRegex(plain.out, r"(?m)^PartitionedCall_/head/Gemm_MatMulV2_3 +MatMulV2 .*mode fp16 \(default\)$")
+        narrow = self.ok(self.world.omcc(*words, env={"COLUMNS": "72"}))
+        self.assertRegex(narrow.out, r"(?m)^Parti\.\.\.\S*MatMulV2_3 +MatMulV2 ")
+
+    def test_quiet_leaves_out_notes(self):
+        words = ["--backend=builtin", "--", f"--model={self.world.zoo('g1')}", "--framework=5",
+                 f"--soc_version={SOC}", self.keep("OpType::Relu", "nothing")]
+        self.assertIn("mode-default", self.world.omcc("explain", *words).ids)
+        self.assertEqual(self.world.omcc("explain", "--quiet", *words).ids, ["keep-unmatched"])
+
     def test_bfloat16_sign_raised(self):
         model = self.world.zoo("sign-bf16")
         value = self.explain(model, self.keep("OpType::Sign"))

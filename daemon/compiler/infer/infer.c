@@ -272,8 +272,9 @@ static int run(struct oc_graph *g, struct oc_findings *findings,
   return rc;
 }
 
-/* Names of the inputs without a static shape: "x, mask". */
-static const char *dynamic_inputs(struct oc_graph *g)
+/* Names of the inputs without a static shape of which --input_shape says nothing: "x,
+ * mask". */
+static const char *dynamic_inputs(struct oc_graph *g, const char *text)
 {
   const char *list = "";
 
@@ -281,7 +282,7 @@ static const char *dynamic_inputs(struct oc_graph *g)
     const struct oc_op *op = g->ops[i];
 
     if (oc_op_is_input(op) && op->n_outputs > 0 &&
-        !oc_shape_is_static(op->outputs[0].t.shape))
+        !oc_shape_is_static(op->outputs[0].t.shape) && !infer_shape_given(text, op->name))
       list = oc_arena_printf(g->arena, "%s%s%s", list, *list ? ", " : "", op->name);
   }
   return list ? list : "";
@@ -299,9 +300,13 @@ int oc_infer(struct oc_graph *g, const struct oc_infer_options *options,
     rc = run(g, findings, &result, err);
   if (rc < 0)
     return rc;
+  const char *open = result.input_shape_hint ? dynamic_inputs(g, text) : "";
+  if (!*open || (options && options->profiles))
+    result.input_shape_hint = NULL;
   if (result.input_shape_hint && findings)
     oc_finding_add(findings, OC_FINDING_INPUT_DYNAMIC, result.input_shape_hint, "inputs",
-                   dynamic_inputs(g), NULL);
+                   open, NULL)
+        ->flag = "input_shape";
   if (ret)
     *ret = result;
   return 0;

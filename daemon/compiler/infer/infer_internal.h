@@ -234,6 +234,8 @@ void infer_control_enter(struct infer *in, struct oc_op *op, uint32_t sub);
 bool infer_control_leave(struct infer *in, struct oc_op *op);
 /* A value for --input_shape that would make the inputs static; NULL when they are. */
 const char *infer_input_hint(struct oc_graph *g);
+/* Does this value of --input_shape say something of the input? */
+bool infer_shape_given(const char *text, const char *input);
 struct infer_cells *infer_scope_cells(const struct infer_scope *s, const struct oc_op *op,
                                       uint32_t k);
 void infer_scope_put(struct infer *in, struct infer_scope *s, const struct oc_op *op,

@@ -14,6 +14,7 @@
 static const size_t MOST_TEXT = 1u << 20;
 /* The attribute's name is shared with the importers. */
 static const char RANGE_ATTR[] = "_shape_range";
+static const char FLAG[] = "input_shape";
 
 struct item {
   struct oc_str name;
@@ -69,7 +70,8 @@ static bool parse_item(struct oc_str text, struct item *it, struct oc_arena *a,
   memset(it, 0, sizeof(*it));
   if (!colon || colon == text.p) {
     oc_finding_add(fs, OC_FINDING_INPUT_SHAPE_SYNTAX, text_of(a, text), "why",
-                   "an item is <name>:<dims>", NULL);
+                   "an item is <name>:<dims>", NULL)
+        ->flag = FLAG;
     return false;
   }
   it->name = oc_str_trim((struct oc_str){ text.p, (size_t)(colon - text.p) });
@@ -83,7 +85,8 @@ static bool parse_item(struct oc_str text, struct item *it, struct oc_arena *a,
 
     if (!parse_dim(word, it)) {
       oc_finding_add(fs, OC_FINDING_INPUT_SHAPE_SYNTAX, text_of(a, text), "why",
-                     oc_arena_printf(a, "'%s' is no dim", text_of(a, word)), NULL);
+                     oc_arena_printf(a, "'%s' is no dim", text_of(a, word)), NULL)
+          ->flag = FLAG;
       return false;
     }
     rest.p += word.len + (comma != NULL);
@@ -120,7 +123,8 @@ static void report_name(const struct oc_graph *g, const struct item *it,
   if (!nearest)
     nearest = n > 0 ? names[0] : "";
   oc_finding_add(fs, OC_FINDING_INPUT_SHAPE_NAME, name, "inputs", oc_buf_str(&list),
-                 "nearest", nearest, NULL);
+                 "nearest", nearest, NULL)
+      ->flag = FLAG;
   oc_buf_clear(&list);
 }
 
@@ -147,7 +151,8 @@ static void report_rank(const struct oc_graph *g, const struct oc_op *op,
   oc_finding_add(fs, OC_FINDING_INPUT_SHAPE_RANK, op->name, "given",
                  oc_arena_printf(g->arena, "%u", it->rank), "declared",
                  oc_arena_printf(g->arena, "%u", op->outputs[0].t.shape.rank), "shape",
-                 oc_buf_str(&shape), NULL);
+                 oc_buf_str(&shape), NULL)
+      ->flag = FLAG;
   oc_buf_clear(&shape);
 }
 
@@ -157,7 +162,8 @@ static void report_size(const struct oc_graph *g, const struct oc_op *op, uint32
   oc_finding_add(fs, OC_FINDING_INPUT_SHAPE_DIFFERS, op->name, "dim",
                  oc_arena_printf(g->arena, "%u", dim), "declared",
                  oc_arena_printf(g->arena, "%" PRId64, declared), "given",
-                 oc_arena_printf(g->arena, "%" PRId64, given), NULL);
+                 oc_arena_printf(g->arena, "%" PRId64, given), NULL)
+      ->flag = FLAG;
 }
 
 /* A symbol of the model that gets a number here gets it everywhere. */
@@ -237,6 +243,26 @@ int oc_infer_apply_input_shape(struct oc_graph *g, const char *text,
       report_name(g, &it, fs);
   }
   return g->arena->failed ? oc_error_set(err, OC_E_NOMEM, "out of memory") : 0;
+}
+
+bool infer_shape_given(const char *text, const char *input)
+{
+  struct oc_str rest = oc_str_trim(oc_str_of(text));
+
+  while (rest.len > 0) {
+    const char *semi = memchr(rest.p, ';', rest.len);
+    struct oc_str one = { rest.p, semi ? (size_t)(semi - rest.p) : rest.len };
+    const char *colon = memrchr(one.p, ':', one.len);
+
+    rest.p += one.len + (semi != NULL);
+    rest.len -= one.len + (semi != NULL);
+    if (!colon)
+      continue;
+    one.len = (size_t)(colon - one.p);
+    if (oc_str_is(oc_str_trim(one), input))
+      return true;
+  }
+  return false;
 }
 
 const char *infer_input_hint(struct oc_graph *g)

@@ -76,6 +76,18 @@ static void follow_input(struct oc_run *r, struct oc_op_info *n, struct oc_op *o
     inherit_cause(r, n, 0, in->from, in->from_out);
 }
 
+/* Who has to be listed so that both ends have the model's dtype: those that were lowered.
+ */
+static const char *lowered(struct oc_run *r, const struct oc_tensor *t,
+                           enum oc_dtype last, const char *first_op, const char *last_op)
+{
+  if (last == t->dtype)
+    return oc_arena_printf(r->a, "'%s'", first_op);
+  if (t->got == t->dtype)
+    return oc_arena_printf(r->a, "'%s'", last_op);
+  return oc_arena_printf(r->a, "'%s', '%s'", first_op, last_op);
+}
+
 /* The op has one dtype for what its branches end in: an earlier one had another. */
 static void tell_branches(struct oc_run *r, const struct oc_op *owner,
                           const struct oc_tensor *t, enum oc_dtype d,
@@ -92,6 +104,7 @@ static void tell_branches(struct oc_run *r, const struct oc_op *owner,
   oc_tell_arg(r, f, "first_op", l->first->subject);
   oc_tell_arg(r, f, "last", oc_dtype_name(d));
   oc_tell_arg(r, f, "last_op", from->name);
+  oc_tell_arg(r, f, "lowered", lowered(r, t, d, l->first->subject, from->name));
 }
 
 static void follow_outputs(struct oc_run *r, struct oc_op_info *n, struct oc_op *owner)

@@ -1,8 +1,9 @@
 /* The nearest right line for one that names nothing.
  *
  * In this order: a slip in the prefix, the framework's type instead of the IR type, upper
- * and lower case, a type without its prefix, a tensor's or weight's name, a name behind
- * fusion or expansion that still holds an original name, and the edit distance. */
+ * and lower case, a type without its prefix, a tensor's or weight's name, several names
+ * or a comment in one line, the edit distance, and a name behind fusion or expansion that
+ * still holds an original name. */
 #include "precision_internal.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct oc_mark_index {
   struct oc_arena *a;
   const char **names; /* op names and original names */
   uint32_t n_names;
-  const char **types;
+  const char **types; /* of ops that compute */
   uint32_t n_types;
   struct oc_map by_type;      /* IR type -> any pointer */
   struct oc_map by_source;    /* framework type -> IR type */
@@ -36,7 +37,8 @@ static int add_op(struct oc_mark_index *ix, const struct oc_op *op)
   for (uint32_t i = 0; i < op->n_origin_names; i++)
     ix->names[ix->n_names++] = op->origin_names[i];
   if (!oc_map_gets(&ix->by_type, op->type)) {
-    ix->types[ix->n_types++] = op->type;
+    if (!oc_op_is_const(op) && !oc_op_is_input(op) && !oc_op_is(op, "NetOutput"))
+      ix->types[ix->n_types++] = op->type;
     rc = oc_map_puts(&ix->by_type, op->type, (void *)(uintptr_t)op->type);
   }
   /* a piece that only helps (a generated Const or Cast) does not speak for its source
@@ -192,6 +194,51 @@ static const char *tensor_of(const struct oc_mark_index *ix, const char *word)
   return NULL;
 }
 
+static bool is_word_end(char c)
+{
+  return c == ' ' || c == '\t' || c == ',' || c == ';';
+}
+
+static bool names_something(const struct oc_mark_index *ix, struct oc_str word)
+{
+  static const char prefix[] = "OpType::";
+
+  if (oc_str_starts(word, prefix)) {
+    word.p += sizeof prefix - 1;
+    word.len -= sizeof prefix - 1;
+    return oc_map_get(&ix->by_type, word) != NULL;
+  }
+  for (uint32_t i = 0; i < ix->n_names; i++)
+    if (oc_str_is(word, ix->names[i]))
+      return true;
+  return false;
+}
+
+/* The lines that a line of several words was meant to be: "'a', 'b'"; a comment ends
+ * them. NULL when one of the words names nothing, or when it is one word. */
+static const char *right_words(const struct oc_mark_index *ix, const char *line)
+{
+  const char *text = "";
+  const char *p = line;
+
+  while (text && *p) {
+    const char *from = p;
+
+    while (*p && !is_word_end(*p))
+      p++;
+    struct oc_str word = { from, (size_t)(p - from) };
+    while (is_word_end(*p))
+      p++;
+    if (!word.len || (*text && (*from == '#' || oc_str_is(word, "//"))))
+      break;
+    if (!names_something(ix, word))
+      return NULL;
+    text = oc_arena_printf(ix->a, "%s%s'%.*s'", text, *text ? ", " : "", (int)word.len,
+                           word.p);
+  }
+  return text && *text && strlen(text) != strlen(line) + 2 ? text : NULL;
+}
+
 struct telling {
   struct oc_mark_index *ix;
   struct oc_findings *fs;
@@ -203,10 +250,12 @@ static void say(const struct telling *t, enum oc_finding_id id, const char *pref
                 const char *near)
 {
   const char *line = near ? oc_arena_printf(t->ix->a, "%s%s", prefix, near) : "";
+  const char *fix = near && line
+                        ? oc_arena_printf(t->ix->a, "write %s", line)
+                        : "'omcc ops MODEL' prints the types of this model's ops";
   struct oc_finding *f =
       oc_finding_add(t->fs, id, t->subject, "near", line ? line : "", "fix",
-                     near && line ? oc_arena_printf(t->ix->a, "write %s", line) : "",
-                     "framework", t->ix->framework, NULL);
+                     fix ? fix : "", "framework", t->ix->framework, NULL);
   f->flag = FLAG;
   f->entry = t->entry;
 }
@@ -254,6 +303,8 @@ static void explain_name(const struct telling *t, const char *name)
     say(t, OC_FINDING_KEEP_NAME_CASE, "", other);
   else if ((other = tensor_of(t->ix, name)) != NULL)
     say(t, OC_FINDING_KEEP_TENSOR_NAME, "", other);
+  else if ((other = right_words(t->ix, name)) != NULL)
+    say(t, OC_FINDING_KEEP_MORE_WORDS, "", other);
   else if ((other = oc_str_nearest(name, t->ix->names, t->ix->n_names)) != NULL)
     say(t, OC_FINDING_KEEP_UNMATCHED_NEAR, "", other);
   else if ((other = held_name(t->ix, name)) != NULL)
@@ -296,8 +347,10 @@ void oc_mark_explain(struct oc_mark_index *ix, const struct oc_keep_entry *e,
         "OpType::", meant_type(ix, e->meant));
   } else if (refuse) {
     const char *other = same_but_case(ix->types, ix->n_types, name);
-    say(&t, OC_FINDING_KEEP_BAD_TYPE,
-        "OpType::", other ? other : oc_str_nearest(name, ix->types, ix->n_types));
+    const char *words = right_words(ix, oc_arena_strndup(ix->a, e->text.p, e->text.len));
+    if (!other && !words)
+      other = oc_str_nearest(name, ix->types, ix->n_types);
+    say(&t, OC_FINDING_KEEP_BAD_TYPE, words ? "" : "OpType::", words ? words : other);
   } else if (e->by_type) {
     explain_type(&t, name);
   } else {

@@ -208,6 +208,17 @@ static void void_differences(struct oc_run *r)
 
 /* ---- customize_dtypes */
 
+/* The line as it is, with another name. */
+static const char *with_name(struct oc_run *r, const struct oc_custom_entry *c,
+                             const char *name)
+{
+  size_t before = (size_t)(c->name.p - c->text.p);
+  size_t after = c->text.len - before - c->name.len;
+
+  return oc_arena_printf(r->a, "%.*s%s%.*s", (int)before, c->text.p, name, (int)after,
+                         c->name.p + c->name.len);
+}
+
 static void custom_entries(struct oc_run *r, const struct tally *tallies,
                            struct oc_mark_index *ix)
 {
@@ -228,6 +239,8 @@ static void custom_entries(struct oc_run *r, const struct tally *tallies,
                                                     : OC_ENTRY_UNMATCHED;
     if (e->state == OC_ENTRY_REDUNDANT)
       entry_finding(r, OC_FINDING_CUSTOMIZE_REDUNDANT, e);
+    if (e->state == OC_ENTRY_SHADOWED && !c->ignored) /* the other kind has a finding */
+      entry_finding(r, OC_FINDING_CUSTOMIZE_SHADOWED, e);
     if (e->state != OC_ENTRY_UNMATCHED || !name)
       continue;
     const char *near = ix ? oc_mark_nearest(ix, name, c->by_type) : NULL;
@@ -240,8 +253,7 @@ static void custom_entries(struct oc_run *r, const struct tally *tallies,
     if (covered)
       oc_tell_arg(r, f, "covered", covered);
     if (near)
-      oc_tell_arg(r, f, "near",
-                  oc_arena_printf(r->a, "%s%s", c->by_type ? "OpType::" : "", near));
+      oc_tell_arg(r, f, "near", with_name(r, c, near));
   }
 }
 

@@ -128,6 +128,18 @@ START_TEST(chain_with_a_symbol)
 }
 END_TEST
 
+/* An input that --input_shape leaves open is open on purpose. */
+START_TEST(open_dims_that_were_asked_for)
+{
+  struct oc_infer_result r;
+
+  flatten_chain(oc_graph_symbol(g, oc_str_of("batch")));
+  infer(" x :1~8,3,4,5", &r);
+  ck_assert_ptr_null(r.input_shape_hint);
+  ck_assert_ptr_null(found(OC_FINDING_INPUT_DYNAMIC));
+}
+END_TEST
+
 START_TEST(equal_computations_give_equal_symbols)
 {
   int64_t n = oc_graph_new_symbol(g);
@@ -475,6 +487,7 @@ int main(void)
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_test(tc, chain_with_numbers);
   tcase_add_test(tc, chain_with_a_symbol);
+  tcase_add_test(tc, open_dims_that_were_asked_for);
   tcase_add_test(tc, equal_computations_give_equal_symbols);
   tcase_add_test(tc, unknown_op);
   tcase_add_test(tc, cycle);

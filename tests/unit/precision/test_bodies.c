@@ -126,6 +126,7 @@ START_TEST(branches_that_disagree_are_named)
     ck_assert_str_eq(finding_arg(f, "first"), kept ? "float16" : "float32");
     ck_assert_str_eq(finding_arg(f, "last_op"), "else/op");
     ck_assert_str_eq(finding_arg(f, "last"), kept ? "float32" : "float16");
+    ck_assert_str_eq(finding_arg(f, "lowered"), kept ? "'then/op'" : "'else/op'");
     ck_assert_int_eq(owner->outputs[0].t.got, kept ? OC_DT_F32 : OC_DT_F16);
     bench_clear(&b);
   }

@@ -46,6 +46,12 @@ static const struct {
   { "OpType::RELU", OC_FINDING_KEEP_TYPE_CASE, "OpType::Relu" },
   { "OpType::Reluu", OC_FINDING_KEEP_TYPE_NEAR, "OpType::Relu" },
   { "OpType::Einsum", OC_FINDING_KEEP_TYPE_UNMATCHED, "" },
+  { "/b0/act/Relu, /b0/conv/Conv", OC_FINDING_KEEP_MORE_WORDS,
+    "'/b0/act/Relu', '/b0/conv/Conv'" },
+  { "/b0/act/Relu OpType::Conv2D", OC_FINDING_KEEP_MORE_WORDS,
+    "'/b0/act/Relu', 'OpType::Conv2D'" },
+  { "/b0/act/Relu # loses accuracy", OC_FINDING_KEEP_MORE_WORDS, "'/b0/act/Relu'" },
+  { "/b0/act/Relu x", OC_FINDING_KEEP_UNMATCHED_NEAR, "/b0/act/Relu" },
   { "Optype::Relu", OC_FINDING_KEEP_PREFIX_CASE, "OpType::Relu" },
   { "optype::softmax", OC_FINDING_KEEP_PREFIX_CASE, "OpType::Softmax" },
   { "OpType:Relu", OC_FINDING_KEEP_PREFIX_COLON, "OpType::Relu" },
@@ -98,8 +104,10 @@ static const struct {
 } refused[] = {
   { "OpType::relu", "write OpType::Relu" },
   { "OpType:: Relu", "write OpType::Relu" },
-  { "OpType::", "" },
-  { "OpType::So_ftmax", "" },
+  { "OpType::", "'omcc ops MODEL' prints the types of this model's ops" },
+  { "OpType::So_ftmax", "'omcc ops MODEL' prints the types of this model's ops" },
+  { "OpType::Relu # loud", "write 'OpType::Relu'" },
+  { "OpType::Relu,/b0/conv/Conv", "write 'OpType::Relu', '/b0/conv/Conv'" },
 };
 
 START_TEST(a_type_that_cannot_be_one_stops)

@@ -186,12 +186,33 @@ START_TEST(customize_entries)
   ck_assert_int_eq(bench_finding(&b, OC_FINDING_CUSTOMIZE_UNMATCHED_NEAR)->entry, 2);
   ck_assert_str_eq(
       finding_arg(bench_finding(&b, OC_FINDING_CUSTOMIZE_UNMATCHED_NEAR), "near"),
-      "root");
+      "root:InputDtype:float32");
   ck_assert_int_eq(state(&b, 3), OC_ENTRY_REDUNDANT);
   ck_assert_int_eq(bench_finding(&b, OC_FINDING_CUSTOMIZE_REDUNDANT)->entry, 3);
   ck_assert_int_eq(bench_finding(&b, OC_FINDING_CUSTOMIZE_UNMATCHED)->entry, 4);
   if (n.square->engine != OC_ENGINE_AICORE)
     ck_assert_ptr_nonnull(bench_finding(&b, OC_FINDING_CUSTOMIZE_IMPOSSIBLE));
+  bench_clear(&b);
+}
+END_TEST
+
+START_TEST(a_type_whose_ops_have_lines_is_shadowed)
+{
+  struct bench b;
+
+  build(&b, "fp16");
+  bench_custom(&b, "OpType::Sqrt:InputDtype:float32\nroot:InputDtype:float16\n"
+                   "root:InputDtype:float32\n");
+  bench_resolve(&b);
+  const struct oc_finding *f = bench_finding(&b, OC_FINDING_CUSTOMIZE_SHADOWED);
+  ck_assert_ptr_nonnull(f);
+  ck_assert_int_eq(f->entry, 1);
+  ck_assert_str_eq(f->subject, "OpType::Sqrt:InputDtype:float32");
+  /* the second line for one name has a finding of its own, and this is not it */
+  ck_assert_int_eq(state(&b, 3), OC_ENTRY_SHADOWED);
+  for (size_t i = 0; i < b.findings.n; i++)
+    ck_assert(b.findings.items[i].id != OC_FINDING_CUSTOMIZE_SHADOWED ||
+              b.findings.items[i].entry == 1);
   bench_clear(&b);
 }
 END_TEST
@@ -233,6 +254,7 @@ TCase *state_cases(void)
   tcase_add_test(c, origin_makes_the_list_void);
   tcase_add_test(c, mixlist_entries_that_do_nothing);
   tcase_add_test(c, customize_entries);
+  tcase_add_test(c, a_type_whose_ops_have_lines_is_shadowed);
   tcase_add_test(c, an_entry_without_dtypes_stops);
   tcase_add_test(c, marks_are_clear_behind_a_run);
   return c;
