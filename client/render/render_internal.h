@@ -56,6 +56,12 @@ void oc_render_count(const Omcc__V1__Report *r, enum oc_render_by by,
                      struct oc_render_counts *ret);
 void oc_render_json_totals(struct oc_json_writer *w, const Omcc__V1__Report *r);
 
+struct oc_render_phrase_row {
+  const char *en, *zh;
+};
+extern const struct oc_render_phrase_row oc_render_phrases[];
+extern const size_t oc_render_n_phrases;
+
 /* An argument that is prose, in Chinese; any other text as it is (phrases.c). */
 int oc_render_phrase(const char *text, struct oc_buf *out);
 

@@ -1,6 +1,8 @@
 /* Text: columns, eliding, places, sentences. */
 #include <string.h>
 
+#include "base/cleanup.h"
+
 #include "suites.h"
 
 static struct oc_arena arena;
@@ -144,15 +146,17 @@ START_TEST(chinese_arguments)
                  "tensor", "x", "dtype", "conversion from double to bool", "fix",
                  "no mode helps: change the dtype in the model, or choose another target",
                  NULL);
+  oc_finding_add(&fs, OC_FINDING_AIPP_SIZE, "x", "why",
+                 "60 x 64 come out, the model takes 64 x 65", NULL);
   ck_assert_int_eq(oc_render_findings(&fs, &style, &out), 0);
   const char *text = oc_buf_str(&out);
-  static const char *const wanted[] = { "没有该算子",
+  static const char *const wanted[] = { "没有该算子", "得到 60 x 64，而模型需要 64 x 65",
                                         "keep_dtype 的行 'OpType::Conv2D' 要求的",
                                         "从 double 到 bool 的转换",
                                         "任何模式都无济于事" };
-  static const char *const unwanted[] = { "has no such", "asks for it", "conversion from",
-                                          "no mode helps" };
-  for (size_t i = 0; i < 4; i++) {
+  static const char *const unwanted[] = { "has no such", "come out", "asks for it",
+                                          "conversion from", "no mode helps" };
+  for (size_t i = 0; i < OC_COUNT(wanted); i++) {
     ck_assert_msg(strstr(text, wanted[i]) != NULL, "%s\n%s", wanted[i], text);
     ck_assert_msg(strstr(text, unwanted[i]) == NULL, "%s\n%s", unwanted[i], text);
   }
