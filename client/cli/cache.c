@@ -109,6 +109,11 @@ static int list(struct cli *cli)
   return 0;
 }
 
+static bool is_remote(const struct cli_job *j)
+{
+  return j->finished && !strcmp(j->finished->hit_kind, "remote");
+}
+
 static void has_json(struct cli_job *j, bool cached, int status)
 {
   struct oc_json_writer w;
@@ -120,6 +125,7 @@ static void has_json(struct cli_job *j, bool cached, int status)
   oc_render_json_begin(&w, HAS_SCHEMA, status, omcc_status_name(status),
                        j->result->message, &j->cli->findings, &j->cli->places);
   oc_json_put_bool(&w, "cached", cached);
+  oc_json_put_string(&w, "where", !cached ? NULL : is_remote(j) ? "remote" : "local");
   oc_hex(j->result->key, 32, hex);
   oc_json_put_string(&w, "key", j->result->has_key ? hex : NULL);
   oc_json_begin_array(&w, "reasons");
@@ -136,7 +142,7 @@ static void has_text(struct cli_job *j, bool cached)
   struct oc_buf text;
 
   cli_buf(&text);
-  oc_buf_puts(&text, cached ? "cached" : "not cached");
+  oc_buf_puts(&text, cached ? is_remote(j) ? "cached (remote)" : "cached" : "not cached");
   for (size_t i = 0; j->finished && i < j->finished->n_miss_reasons; i++) {
     oc_buf_puts(&text, i ? "; " : ": ");
     oc_render_plain(j->finished->miss_reasons[i], &text);

@@ -95,6 +95,8 @@ static const char *sentence(struct cli *cli, const Omcc__V1__Finished *f, bool c
   struct oc_buf text;
   const char *copy;
 
+  if (cached && !strcmp(f->hit_kind, "remote"))
+    return "cached in the remote cache: this request would be a hit";
   if (cached)
     return "cached: this request would be a hit";
   cli_buf(&text);

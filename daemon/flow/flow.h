@@ -170,6 +170,8 @@ int oc_flow_open(struct oc_flow *f, uint64_t now_ns, const struct oc_flow_order 
 /* READING: let a worker plan before the key is known. `must`: queue for a slot when none
  * is free (the inputs list is not known without it); otherwise only when one is free. */
 void oc_flow_scout(struct oc_flow *f, uint64_t now_ns, uint64_t id, bool must);
+/* READING: what the scout was for is known; its worker is ended. */
+void oc_flow_scouted(struct oc_flow *f, uint64_t now_ns, uint64_t id);
 /* READING: all inputs are digested and the look-up missed. `key` NULL: uncached, joins
  * nobody. Returns the job that has the waiters now (another one when they joined), 0
  * when everything is over already. */

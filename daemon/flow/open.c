@@ -71,6 +71,17 @@ void oc_flow_scout(struct oc_flow *f, uint64_t now_ns, uint64_t id, bool must)
   flow_settle(f);
 }
 
+void oc_flow_scouted(struct oc_flow *f, uint64_t now_ns, uint64_t id)
+{
+  struct oc_flow_job *j = flow_event(f, now_ns, id);
+
+  if (!j || j->state != OC_JOB_READING)
+    return;
+  j->must_scout = false;
+  flow_end_work(f, j, true);
+  flow_settle(f);
+}
+
 /* The identical job has its result already: there is nothing to wait for. */
 static void answer_from(struct oc_flow *f, struct oc_flow_job *j,
                         struct oc_flow_job *done)

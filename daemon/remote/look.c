@@ -170,7 +170,7 @@ static void blob_done(struct transfer *t)
     failed_transfer(l, t);
     return;
   }
-  if (e->members[i].file.fd < 0) {
+  if (!l->ask && e->members[i].file.fd < 0) {
     e->members[i].data =
         oc_arena_memdup(&l->outcome->arena, t->body.data, (size_t)t->size);
     if (!e->members[i].data) {
@@ -199,9 +199,9 @@ static int prepare_blob(struct look *l, size_t i)
   struct oc_remote *r = l->remote;
   struct oc_remote_member *m = &l->outcome->entry.members[i];
 
-  if (is_file(m) && r->o.new_file(r->o.ctx, &m->file))
+  if (!l->ask && is_file(m) && r->o.new_file(r->o.ctx, &m->file))
     return OC_E_IO;
-  l->blobs[i] = transfer_new(r, METHOD_GET, "cas", m->sha256);
+  l->blobs[i] = transfer_new(r, l->ask ? METHOD_HEAD : METHOD_GET, "cas", m->sha256);
   if (!l->blobs[i])
     return OC_E_NOMEM;
   transfer_expect(l->blobs[i], m->size, m->sha256);

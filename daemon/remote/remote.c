@@ -128,7 +128,7 @@ static const char *refusal(struct oc_remote *r)
 }
 
 bool oc_remote_look(struct oc_remote *r, const uint8_t key[OC_SHA256_LEN],
-                    uint64_t ticket, const char **ret_why)
+                    uint64_t ticket, bool ask, const char **ret_why)
 {
   struct look *l = look_new(r, key, ticket);
   bool may;
@@ -137,6 +137,7 @@ bool oc_remote_look(struct oc_remote *r, const uint8_t key[OC_SHA256_LEN],
     *ret_why = "no memory to ask it";
     return false;
   }
+  l->ask = ask;
   remote_lock(r);
   may = oc_breaker_enter(&r->breaker, &l->held, remote_now_ns());
   r->count.looks += may;

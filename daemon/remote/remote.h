@@ -103,10 +103,12 @@ enum oc_remote_trouble {
   OC_REMOTE_WRONG,       /* bytes that are not what their name says */
 };
 
-/* Asks for `key`. True: an outcome with `ticket` will follow. False: not now; `ret_why`
- * is a sentence that stays valid until the next call. */
+/* Asks for `key`; with `ask` only whether its record and all bytes are there: nothing but
+ * the record is fetched, and the members of what is found have no bytes. True: an outcome
+ * with `ticket` will follow. False: not now; `ret_why` is a sentence that stays valid
+ * until the next call. */
 bool oc_remote_look(struct oc_remote *r, const uint8_t key[OC_SHA256_LEN],
-                    uint64_t ticket, const char **ret_why);
+                    uint64_t ticket, bool ask, const char **ret_why);
 /* No outcome is wanted any more. One that is on its way may still come. */
 void oc_remote_forget(struct oc_remote *r, uint64_t ticket);
 

@@ -92,6 +92,7 @@ struct look {
   uint64_t ticket;
   uint8_t key[OC_SHA256_LEN];
   struct oc_breaker_look held; /* under the mutex */
+  bool ask;                    /* no bytes are wanted */
   bool proven;                 /* the record came: the remote works */
   struct transfer *record;
   struct transfer *blobs[REMOTE_MOST_MEMBERS]; /* by member, NULL: done */

@@ -110,7 +110,7 @@ void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit)
     reply_send(s, &p, r);
 }
 
-void answer_lookup(struct order *o, struct request *r, bool cached)
+void answer_lookup(struct order *o, struct request *r, bool cached, const char *where)
 {
   struct reply p;
 
@@ -120,6 +120,9 @@ void answer_lookup(struct order *o, struct request *r, bool cached)
     p.f.key.len = sizeof(o->key);
   }
   p.f.result = (char *)(cached ? "cached" : "uncached");
+  p.f.hit_kind = (char *)(oc_streq(where, "remote") ? where : "");
+  if (cached)
+    p.f.n_miss_reasons = p.f.n_differences = p.f.nearest.len = 0;
   if (!cached)
     reply_set_status(&p, OC_STATUS_DIFFERS, "not cached");
   reply_add_findings(&p, r, NULL);

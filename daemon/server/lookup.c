@@ -87,12 +87,6 @@ static void go_on(struct order *o, const uint8_t *key)
   oc_counter_add(&s->count, key ? OC_COUNT_MISSES : OC_COUNT_UNCACHED, 1);
 }
 
-/* Nothing is to be started for it. */
-static bool only_asks(const struct order *o)
-{
-  return o->want == WANT_LOOKUP || o->cached_only;
-}
-
 void lookup_uncached(struct order *o, const char *why)
 {
   struct request *r = server_request(o->srv, &o->asker);
@@ -103,14 +97,10 @@ void lookup_uncached(struct order *o, const char *why)
   why_add_reason(r, o->uncached);
   why_remember(o, r, "not cached");
   order_log(o, OC_LOG_INFO, "uncached", o->uncached);
-  if (only_asks(o)) {
-    o->keyed = true;
-    if (r)
-      answer_lookup(o, r, false);
-    oc_flow_hit(o->srv->flow, server_now_ns(), o->job);
-    return;
-  }
-  go_on(o, NULL);
+  if (order_only_asks(o))
+    lookup_end(o, false, "");
+  else
+    go_on(o, NULL);
 }
 
 /* True when this order has no key. */
@@ -133,8 +123,16 @@ static bool has_no_key(struct order *o)
 
 void lookup_unseen(struct order *o)
 {
-  if (!has_no_key(o))
-    lookup_uncached(o, "this model has not been seen before");
+  if (has_no_key(o))
+    return;
+  if (remote_may_look(o))
+    oc_flow_scout(o->srv->flow, server_now_ns(), o->job, true);
+  else
+    lookup_uncached(o,
+                    o->srv->remote
+                        ? "this model has not been seen before, and no worker is free to "
+                          "look which files it names: the remote cache was not asked"
+                        : "this model has not been seen before");
 }
 
 static void remember_model(struct order *o)
@@ -166,15 +164,16 @@ static void on_miss(struct order *o, struct request *r, const struct oc_key_part
   }
   why_remember(o, r, "missed");
   log_miss(o, r);
-  if (only_asks(o)) {
-    o->keyed = true;
-    if (r)
-      answer_lookup(o, r, false);
-    oc_flow_hit(o->srv->flow, server_now_ns(), o->job);
+  if (!order_only_asks(o)) {
+    remember_inputs(o);
+    go_on(o, o->key);
     return;
   }
-  remember_inputs(o);
-  go_on(o, o->key);
+  if (o->external_looked)
+    remember_inputs(o);
+  o->keyed = true;
+  if (!remote_ask(o))
+    lookup_end(o, false, "");
 }
 
 /* ---------------------------------------------------------------- hits */
@@ -250,11 +249,8 @@ static void look(struct order *o, const struct oc_key_parts *parts)
     on_miss(o, r, parts, miss);
     return;
   }
-  o->keyed = true;
   why_remember(o, r, "cached");
-  if (r)
-    answer_lookup(o, r, true);
-  oc_flow_hit(o->srv->flow, server_now_ns(), o->job);
+  lookup_end(o, true, "local");
 }
 
 void lookup_start(struct order *o)

@@ -135,7 +135,7 @@ static void find_names(struct order *o)
     set_names(o, names, n);
     return;
   }
-  if (o->want == WANT_LOOKUP || o->cached_only) {
+  if (order_only_asks(o)) {
     if (folders_known(o))
       lookup_unseen(o);
     return;
@@ -239,7 +239,11 @@ int reading_inputs(struct order *o, const Omcc__V1__Inputs *m, struct oc_error *
   o->worker_waits = m->wait;
   if (!o->external_known && set_names(o, (const char *const *)m->names, m->n_names))
     return oc_error_set(err, OC_E_NOMEM, "no memory for the names of external data");
+  o->external_looked = true;
   order_hold(o);
+  /* Its plan is for nobody, and must not end the order. */
+  if (order_only_asks(o))
+    oc_flow_scouted(o->srv->flow, server_now_ns(), o->job);
   step(o);
   order_drop(o);
   return 0;

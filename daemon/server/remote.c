@@ -82,7 +82,7 @@ static int adopt_report(struct order *o, const struct oc_remote_member *m)
 }
 
 /* All that can fail, before flow is told. */
-static int adopt(struct order *o, struct oc_remote_entry *e)
+int remote_adopt(struct order *o, struct oc_remote_entry *e)
 {
   int r = 0;
 
@@ -126,7 +126,7 @@ int publish_remote(struct order *o)
 /* ---------------------------------------------------------------- outcomes */
 
 /* What the user can mend is a finding, what passes is a reason of the miss. */
-static void tell_trouble(struct order *o, enum oc_remote_trouble trouble, const char *why)
+void remote_tell_trouble(struct order *o, enum oc_remote_trouble trouble, const char *why)
 {
   struct request *r = server_request(o->srv, &o->asker);
   char text[REASON_BYTES];
@@ -141,7 +141,7 @@ static void tell_trouble(struct order *o, enum oc_remote_trouble trouble, const 
   order_log(o, OC_LOG_INFO, "remote_not_used", why);
 }
 
-static void found(struct order *o, struct oc_remote_outcome *e)
+void remote_found(struct order *o, struct oc_remote_outcome *e)
 {
   uint8_t plan_key[OC_SHA256_LEN];
   bool has_plan_key = e->entry.has_plan_key;
@@ -183,11 +183,15 @@ static void take_outcome(struct oc_server *s, struct oc_remote_outcome *e)
     oc_remote_outcome_free(e);
     return;
   }
+  if (order_only_asks(o)) {
+    remote_take_asked(o, e);
+    return;
+  }
   o->looking = !final;
   if (e->what == OC_REMOTE_FAILED)
-    tell_trouble(o, e->trouble, e->why);
-  if (e->what == OC_REMOTE_FOUND && is_of_use(o) && !adopt(o, &e->entry)) {
-    found(o, e);
+    remote_tell_trouble(o, e->trouble, e->why);
+  if (e->what == OC_REMOTE_FOUND && is_of_use(o) && !remote_adopt(o, &e->entry)) {
+    remote_found(o, e);
     return;
   }
   oc_remote_outcome_free(e);
@@ -209,7 +213,7 @@ static void on_outcomes(uv_poll_t *poll, int status, int events)
   server_settle(s);
 }
 
-int remote_fetch(struct order *o, const uint8_t *key)
+int remote_look(struct order *o, const uint8_t *key, bool ask)
 {
   struct oc_server *s = o->srv;
   struct oc_remote_status now;
@@ -217,19 +221,25 @@ int remote_fetch(struct order *o, const uint8_t *key)
 
   if (!s->remote)
     return 0;
-  if (oc_remote_look(s->remote, key, o->job, &why)) {
+  if (oc_remote_look(s->remote, key, o->job, ask, &why)) {
     o->looking = true;
     return 1;
   }
   oc_remote_status(s->remote, &now);
-  tell_trouble(o, now.trouble, why);
+  remote_tell_trouble(o, now.trouble, why);
   return 0;
+}
+
+int remote_fetch(struct order *o, const uint8_t *key)
+{
+  return o->fetched ? 1 : remote_look(o, key, false);
 }
 
 void remote_forget(struct order *o)
 {
   if (o->looking) {
-    count_miss(o);
+    if (!order_only_asks(o))
+      count_miss(o);
     oc_remote_forget(o->srv->remote, o->job);
   }
   o->looking = false;

@@ -163,6 +163,7 @@ struct order {
   struct folder *folders;
   size_t n_folders;
   bool external_known, external_asked, external_here, external_unsure;
+  bool external_looked;   /* a worker found the names */
   bool worker_waits;      /* for the external files */
   struct oc_waiter asker; /* who is asked for them */
 
@@ -454,7 +455,8 @@ bool tool_look_again(const struct order *o);
 void lookup_start(struct order *o);
 /* Has no key, for this reason; goes on without. */
 void lookup_uncached(struct order *o, const char *why);
-/* Starts nothing, and without a worker's look at the model there is no key. */
+/* Compiles nothing, and without a worker's look at the model there is no key: answers, or
+ * lets one look when there is a remote tier to ask. */
 void lookup_unseen(struct order *o);
 
 /* ---- why.c: the reasons of a miss, and the question for them */
@@ -504,7 +506,8 @@ void care_forget_all(struct oc_server *s);
 
 /* ---- answer.c */
 void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit);
-void answer_lookup(struct order *o, struct request *r, bool cached);
+/* `where` it is cached: "local", "remote", "" nowhere. */
+void answer_lookup(struct order *o, struct request *r, bool cached, const char *where);
 void answer_job(struct order *o, struct request *r, enum oc_answer how);
 /* A request that never became a job: findings say why. */
 void answer_request_error(struct session *c, struct request *r, const char *message);
@@ -572,13 +575,31 @@ void publish_decide_storing(struct order *o);
 int remote_open(struct oc_server *s, struct oc_error *err);
 void remote_unwatch(struct oc_server *s); /* nothing is taken any more */
 void remote_close(struct oc_server *s);   /* may wait for uploads */
-/* 1: an outcome will come, 0: there is nobody to ask. */
+/* 1: an outcome will come, 0: there is nobody to ask. `ask`: no bytes are wanted. */
+int remote_look(struct order *o, const uint8_t *key, bool ask);
+/* The same for flow, which may be told of what is here already. */
 int remote_fetch(struct order *o, const uint8_t *key);
+/* The entry becomes the order's members; the caller tells flow. 0 or a code. */
+int remote_adopt(struct order *o, struct oc_remote_entry *e);
+void remote_found(struct order *o, struct oc_remote_outcome *e);
+void remote_tell_trouble(struct order *o, enum oc_remote_trouble trouble,
+                         const char *why);
 void remote_forget(struct order *o);
 /* The order has what was found: makes it the result. */
 int publish_remote(struct order *o);
 /* The store has the order's result: others may have it too. */
 void remote_put(struct order *o);
+
+/* ---- remote_ask.c: requests that may start nothing */
+/* Nothing is to be compiled for it. */
+bool order_only_asks(const struct order *o);
+/* Answers such an order: where it is cached, or (not) at all. */
+void lookup_end(struct order *o, bool cached, const char *where);
+/* True: an outcome will come. */
+bool remote_ask(struct order *o);
+/* A worker may look which files the model names, for the remote tier's sake. */
+bool remote_may_look(const struct order *o);
+void remote_take_asked(struct order *o, struct oc_remote_outcome *e);
 
 /* ---- status.c */
 void status_answer(struct session *c, uint64_t id);

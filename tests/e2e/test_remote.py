@@ -159,6 +159,99 @@ class Sharing(Remote):
         self.assertEqual(len(list((server.data / "ac").iterdir())), 2)  # request and plan
 
 
+class Questions(Remote):
+    """Requests that may start nothing ask the remote cache too."""
+
+    def has(self, world, model, *words):
+        result = world.omcc("cache", "has", "--json", "--", f"--model={model}", "--framework=5",
+                            f"--soc_version={SOC}", "--backend=builtin", *words)
+        data = schemas.check(self, result, "cache-has")["data"]
+        self.assertEqual(result.status, 0 if data["cached"] else 1)
+        return data
+
+    def shared(self, kind="g1"):
+        """A machine that has put one result there, and an empty one."""
+        server = self.nginx()
+        a, b = self.machine(server.url, "read-write"), self.machine(server.url)
+        model = a.zoo(kind)
+        self.compiled(a, model)
+        self.put(a)
+        b.zoo(kind)
+        self.ok(b.omcc("daemon", "start"))
+        return server, a, b, model
+
+    def test_has(self):
+        """Says where it is, and fetches no bytes. A worker looks which files a model names that was never
+        here; nothing is planned for good, nothing compiled."""
+        server, a, b, model = self.shared("external")
+        self.assertEqual(self.has(a, model)["where"], "local")
+        fetched = server.asked("GET", "cas")
+        data = self.has(b, model)
+        self.assertEqual((data["cached"], data["where"], data["reasons"]), (True, "remote", []))
+        self.assertEqual(data["key"], self.key(a))
+        self.assertEqual(server.asked("GET", "cas"), fetched)
+        words = ["--", f"--model={model}", "--framework=5", f"--soc_version={SOC}", "--backend=builtin"]
+        self.assertEqual(self.ok(b.omcc("cache", "has", *words)).out, "cached (remote)\n")
+        self.assertIn("cached in the remote cache", self.ok(b.omcc("why", *words)).out)
+        absent = self.has(b, model, "--output_type=FP16")
+        self.assertEqual((absent["cached"], absent["where"]), (False, None))
+        status = b.status()
+        self.assertEqual((status["cache"]["entries"], status["jobs"]["compiles"]), (0, 0))
+        self.assertEqual(status["jobs"]["misses"], 0)
+        # Bytes that a server has dropped are not there.
+        for path in (server.data / "cas").iterdir():
+            if path.stat().st_size == a.om().stat().st_size:
+                path.unlink()
+        self.assertFalse(self.has(b, model)["cached"])
+
+    def test_cached_only(self):
+        server, a, b, model = self.shared("external")
+        data = self.compiled(b, model, "--cached_only")
+        self.assertEqual((data["result"], data["hit_kind"], data["key"]), ("hit", "remote", self.key(a)))
+        self.assertEqual(a.om().read_bytes(), b.om().read_bytes())
+        wait_until(lambda: b.status()["cache"]["entries"] == 1, what="the local entry")
+        asked = server.asked("GET", "ac")
+        self.assertEqual(self.compiled(b, model, "--cached_only")["hit_kind"], "exact")
+        self.assertEqual(server.asked("GET", "ac"), asked)
+        result = b.compile(model, "--cached_only", "--json", soc="Ascend910B1")
+        self.assertEqual((result.status, result.json["data"]["result"]), (1, "uncached"))
+        jobs = b.status()["jobs"]
+        self.assertEqual((jobs["hits_remote"], jobs["compiles"], jobs["misses"]), (1, 0, 0))
+        figure("cached_only remote=1 local=1 compiles=0")
+
+    def test_an_outage(self):
+        """Costs no more than for a compile, and the answer says why it was not asked."""
+        failing = Failing("refused", self.folder)
+        self.addCleanup(failing.close)
+        b = self.machine(failing.url)
+        model = b.zoo("g1")
+        self.ok(b.omcc("daemon", "start"))
+        for _ in range(2):
+            data = self.has(b, model)
+            self.assertFalse(data["cached"])
+            self.assertIn("remote cache was of no use", data["reasons"][-1])
+            result = b.compile(model, "--cached_only", "--json")
+            self.assertEqual(result.status, 1, str(result))
+        self.assertIn(self.remote(b)["breaker"], ("open", "probing"))
+        self.assertIn("not asked for a while", self.has(b, model)["reasons"][-1])
+        self.assertEqual(b.status()["jobs"]["compiles"], 0)
+
+    def test_every_worker_is_busy(self):
+        """Nobody is there to look which files an unknown model names: the answer says so and comes at once."""
+        server, a, b, model = self.shared()
+        other = b.zoo("external")
+        settings(b, remote_url=server.url, remote_mode="read", workers="1")
+        self.ok(b.omcc("daemon", "stop"))
+        self.ok(b.omcc("daemon", "start"))
+        held = b.start(f"--model={model}", "--framework=5", "--soc_version=Ascend910B1", "--backend=builtin",
+                       "--output=out/held", env={"OMCC_STOP_AT": "before-build"})
+        b.wait_stopped("omcc-worker")
+        reasons = self.has(b, other)["reasons"]
+        self.assertIn("no worker is free", reasons[0])
+        held.terminate()
+        b.finish(held)
+
+
 class Foreign(Remote):
     def test_records_that_are_not_ours_are_misses(self):
         server = self.nginx()

@@ -138,22 +138,6 @@ START_TEST(a_slow_answer_holds_nobody_back_and_is_used_when_it_wins)
 }
 END_TEST
 
-START_TEST(a_scout_goes_on_while_others_are_asked)
-{
-  struct oc_flow_order order = { .uid = 1, .uses_tool = true, .waiter = { 1, 7 } };
-  uint64_t a = fake_job_as(&k, &order);
-
-  k.fetch_result = 1;
-  oc_flow_scout(k.flow, k.now, a, true);
-  oc_flow_keyed(k.flow, k.now, a, fake_key(1));
-  fake_expect(&k, "plan 1, fetch 1");
-  oc_flow_planned(k.flow, k.now, a, NULL, true);
-  fake_expect(&k, "release 1");
-  oc_flow_fetched(k.flow, k.now, a, false, NULL);
-  fake_expect(&k, "run 1");
-}
-END_TEST
-
 START_TEST(a_known_object_is_not_built_again)
 {
   uint64_t job = fake_job(&k, 1, 7);
@@ -236,54 +220,6 @@ START_TEST(other_failures_are_final)
   until_building(job, 1);
   oc_flow_failed(k.flow, k.now, job, final_failures[_i]);
   fake_expect(&k, "plan 1, build 1, answer 1 7 failed, forget 1");
-}
-END_TEST
-
-START_TEST(a_scout_plans_while_inputs_are_read)
-{
-  uint64_t job = fake_job(&k, 1, 7);
-
-  oc_flow_scout(k.flow, k.now, job, false);
-  fake_expect(&k, "plan 1");
-  oc_flow_planned(k.flow, k.now, job, fake_key(2), true);
-  fake_expect(&k, "");
-  ck_assert_int_eq(oc_flow_job_state(oc_flow_job(k.flow, job)), OC_JOB_READING);
-  oc_flow_keyed(k.flow, k.now, job, fake_key(1));
-  fake_expect(&k, "build 1");
-}
-END_TEST
-
-START_TEST(a_scout_is_let_go_on_a_hit)
-{
-  uint64_t job = fake_job(&k, 1, 7);
-
-  oc_flow_scout(k.flow, k.now, job, false);
-  oc_flow_hit(k.flow, k.now, job);
-  fake_expect(&k, "plan 1, kill 1, forget 1");
-}
-END_TEST
-
-START_TEST(an_optional_scout_takes_no_place_from_others)
-{
-  uint64_t a = fake_job(&k, 1, 1), b = fake_job(&k, 1, 2), c = fake_job(&k, 1, 3);
-
-  oc_flow_keyed(k.flow, k.now, a, fake_key(1));
-  oc_flow_keyed(k.flow, k.now, b, fake_key(2));
-  oc_flow_scout(k.flow, k.now, c, false);
-  fake_expect(&k, "plan 1, plan 2");
-  oc_flow_scout(k.flow, k.now, c, true);
-  oc_flow_failed(k.flow, k.now, a, OC_FAIL_OOM);
-  fake_expect(&k, "answer 1 1 failed, forget 1, plan 3");
-}
-END_TEST
-
-START_TEST(a_plan_that_forbids_building_fails_the_order)
-{
-  uint64_t job = fake_job(&k, 1, 7);
-
-  oc_flow_scout(k.flow, k.now, job, true);
-  oc_flow_planned(k.flow, k.now, job, NULL, false);
-  fake_expect(&k, "plan 1, release 1, answer 1 7 failed, forget 1");
 }
 END_TEST
 
@@ -572,17 +508,12 @@ int main(void)
   tcase_add_test(c, what_another_machine_has_is_not_planned);
   tcase_add_test(c, what_no_machine_has_is_asked_for_twice_and_built);
   tcase_add_test(c, a_slow_answer_holds_nobody_back_and_is_used_when_it_wins);
-  tcase_add_test(c, a_scout_goes_on_while_others_are_asked);
   tcase_add_test(c, a_known_object_is_not_built_again);
   tcase_add_test(c, a_damaged_object_is_built_after_all);
   tcase_add_test(c, equal_plans_are_built_once);
   tcase_add_test(c, a_twin_goes_back_in_line_when_the_builder_fails);
   tcase_add_test(c, a_worker_that_dies_is_tried_once_more);
   tcase_add_loop_test(c, other_failures_are_final, 0, 5);
-  tcase_add_test(c, a_scout_plans_while_inputs_are_read);
-  tcase_add_test(c, a_scout_is_let_go_on_a_hit);
-  tcase_add_test(c, an_optional_scout_takes_no_place_from_others);
-  tcase_add_test(c, a_plan_that_forbids_building_fails_the_order);
   tcase_add_test(c, a_tool_runs_after_the_plan);
   tcase_add_test(c, a_tool_runs_although_nothing_could_be_planned);
   tcase_add_test(c, a_tool_runs_although_our_planner_crashes);

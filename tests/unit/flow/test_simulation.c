@@ -135,7 +135,12 @@ static void step(struct day *d)
   switch (rng(14)) {
   case 0:
   case 1: open_one(d); break;
-  case 2: oc_flow_scout(f, d->k.now, id, rng(2)); break;
+  case 2:
+    if (rng(4))
+      oc_flow_scout(f, d->k.now, id, rng(2));
+    else
+      oc_flow_scouted(f, d->k.now, id);
+    break;
   case 3:
   case 4:
     if (j && oc_flow_job_state(j) == OC_JOB_READING)
