@@ -59,6 +59,8 @@ bool cli_add_finding(struct cli *cli, const struct omcc_error *err);
 void cli_print_findings(struct cli *cli);
 /* Writes a buffer and clears it. */
 void cli_out(int fd, struct oc_buf *text);
+/* errno of what could not be written to stdout; 0, also when the reader left early. */
+int cli_lost_output(void);
 /* The one object of --json: begin opens `data`, the caller writes its members, end prints
  * everything on stdout. `text` is begun and cleared here. */
 void cli_json_begin(struct cli *cli, struct oc_json_writer *w, struct oc_buf *text,

@@ -128,7 +128,10 @@ int main(int argc, char **argv)
   oc_flags_init(&cli.flags, &cli.arena);
   status = run(&cli, argc, argv);
   oc_arena_clear(&cli.arena);
-  if (fflush(stdout) && !status)
-    status = OMCC_ENVIRONMENT;
+  if (cli_lost_output()) {
+    fprintf(stderr, "omcc: FAILED environment: the output could not be written: %s\n",
+            strerror(cli_lost_output()));
+    status = status ? status : OMCC_ENVIRONMENT;
+  }
   return cli.as_atc && status && status < 128 ? ATC_FAILURE : status;
 }

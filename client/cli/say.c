@@ -8,6 +8,14 @@
 
 #include "cli/cli.h"
 
+/* Bytes of stdout that nobody got, for the exit status. */
+static int lost_output;
+
+int cli_lost_output(void)
+{
+  return lost_output;
+}
+
 void cli_buf(struct oc_buf *b)
 {
   oc_buf_init(b, CLI_TEXT_CAP);
@@ -23,8 +31,11 @@ void cli_out(int fd, struct oc_buf *text)
 
     if (n < 0 && errno == EINTR)
       continue;
-    if (n <= 0)
-      break; /* nobody reads any more: nothing can be said about it either */
+    if (n <= 0) {
+      if (fd == STDOUT_FILENO && errno != EPIPE) /* that reader has seen enough */
+        lost_output = errno;
+      break;
+    }
     p += n;
     left -= (size_t)n;
   }

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import faults
-from harness import BIN, Case, main, wait_until
+from harness import BIN, SOC, Case, main, wait_until
 
 
 def figure(text):
@@ -195,5 +195,25 @@ class Refused(Trouble):
 
 
 del Trouble
+class Output(Case):
+    def test_a_full_disk_behind_stdout_is_a_failure(self):
+        words = [str(BIN / "omcc"), "explain", "--json", "--backend=builtin", "--",
+                 f"--model={self.world.zoo('relu')}", "--framework=5", f"--soc_version={SOC}"]
+        for out, wanted in (("/dev/full", 4), ("/dev/null", 0)):
+            with self.subTest(out), open(out, "wb") as stdout:
+                proc = subprocess.run(words, cwd=self.world.work, env=self.world.env, stdout=stdout,
+                                      stderr=subprocess.PIPE, timeout=60)
+                self.assertEqual(proc.returncode, wanted, proc.stderr)
+                self.assertEqual(b"FAILED environment: the output could not be written" in proc.stderr, wanted != 0)
+
+    def test_a_reader_who_leaves_early_is_none(self):
+        read, write = os.pipe()
+        os.close(read)
+        proc = subprocess.run([str(BIN / "omcc"), "help", "flags"], env=self.world.env, stdout=write,
+                              stderr=subprocess.PIPE, timeout=60, restore_signals=False)
+        os.close(write)
+        self.assertEqual((proc.returncode, proc.stderr), (0, b""))
+
+
 if __name__ == "__main__":
     main()
