@@ -19,10 +19,12 @@
 #define DETACH_MS 1500
 #define TICK_MS   100
 
-int cli_connect(struct cli *cli, enum omcc_start start, struct omcc **ret,
-                struct omcc_error *err)
+static int connect_to(struct cli *cli, enum omcc_start start, bool early,
+                      struct omcc **ret, struct omcc_error *err)
 {
-  struct omcc_options options = { .size = sizeof(options), .start = start };
+  struct omcc_options options = { .size = sizeof(options),
+                                  .start = start,
+                                  .early = early };
   struct omcc_peer peer;
   int rc = omcc_connect(&options, ret, err);
 
@@ -34,6 +36,12 @@ int cli_connect(struct cli *cli, enum omcc_start start, struct omcc **ret,
   if (peer.started && !getenv("HOME"))
     oc_finding_add(&cli->findings, OC_FINDING_NO_HOME, peer.socket, NULL);
   return 0;
+}
+
+int cli_connect(struct cli *cli, enum omcc_start start, struct omcc **ret,
+                struct omcc_error *err)
+{
+  return connect_to(cli, start, false, ret, err);
 }
 
 static void on_progress(void *user, struct omcc_job *job, const struct omcc_progress *p)
@@ -82,7 +90,8 @@ static int submit(struct cli_job *j, enum omcc_want want, struct omcc_error *err
                             .verbose = cli->verbose,
                             .stop_at = getenv("OMCC_STOP_AT"),
                             .cached_only = oc_flags_true(&cli->flags, "cached_only"),
-                            .link = oc_flags_true(&cli->flags, "link") };
+                            .link = oc_flags_true(&cli->flags, "link"),
+                            .report_inline = true };
   struct omcc_flag *flags = OC_NEW_N(&cli->arena, struct omcc_flag, cli->flags.n + 1);
 
   for (size_t i = 0; flags && i < cli->flags.n; i++) {
@@ -135,6 +144,7 @@ static int wait_for_result(struct cli_job *j, const char *schema)
   struct omcc_error err = { 0 };
   int64_t detach_at = 0;
   bool cancelled = false;
+  struct omcc_peer peer;
 
   while (!j->result) {
     int rc = omcc_wait(j->c, TICK_MS, &err);
@@ -147,7 +157,9 @@ static int wait_for_result(struct cli_job *j, const char *schema)
     cli_progress_tick(j->progress);
     if (rc == OMCC_E_CLOSED && !j->result && !detach_at) {
       cli_progress_clear(j->progress);
-      cli_note(j->cli, "the daemon went away, trying once more");
+      omcc_peer(j->c, &peer);
+      if (peer.pid) /* else it was leaving already when we came */
+        cli_note(j->cli, "the daemon went away, trying once more");
       rc = omcc_reconnect(j->c, &err);
     }
     if (rc < 0 && !j->result) {
@@ -183,12 +195,13 @@ static void unpack_report(struct cli_job *j, const void *map, size_t len, bool o
     j->report = brief;
 }
 
-void cli_read_report(struct cli_job *j, bool ops)
+/* A report that came as a file. */
+static void map_report(struct cli_job *j, bool ops)
 {
   struct stat st;
   void *map;
 
-  if (j->result->report_fd < 0 || fstat(j->result->report_fd, &st) || st.st_size <= 0 ||
+  if (fstat(j->result->report_fd, &st) || st.st_size <= 0 ||
       (uint64_t)st.st_size > OC_MAX_REPORT)
     return;
   map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, j->result->report_fd, 0);
@@ -196,6 +209,14 @@ void cli_read_report(struct cli_job *j, bool ops)
     return;
   unpack_report(j, map, (size_t)st.st_size, ops);
   munmap(map, (size_t)st.st_size);
+}
+
+void cli_read_report(struct cli_job *j, bool ops)
+{
+  if (j->result->report)
+    unpack_report(j, j->result->report, j->result->report_len, ops);
+  else if (j->result->report_fd >= 0)
+    map_report(j, ops);
   for (size_t i = 0; j->report && i < j->report->n_findings; i++)
     oc_finding_from_message(j->report->findings[i], &j->cli->findings);
 }
@@ -207,7 +228,7 @@ int cli_run_job(struct cli *cli, enum omcc_want want, enum omcc_start start,
   int rc;
 
   *ret = (struct cli_job){ .cli = cli };
-  rc = cli_connect(cli, start, &ret->c, &err);
+  rc = connect_to(cli, start, true, &ret->c, &err);
   if (rc < 0)
     return cli_fail(cli, schema, &err);
   cli_catch_signals();

@@ -1,5 +1,8 @@
 /* A connection's life: find or start the daemon, greet it, lose it, find it again.
  *
+ * Greetings cross: ours may leave together with the first request, which a daemon that
+ * does not speak our protocol never serves.
+ *
  * A daemon that is about to leave closes connections without an answer, and its socket
  * may still be there for a moment: both are tried again until the time is over. A refusal
  * is an answer and ends the attempt at once. */
@@ -20,7 +23,8 @@
 #define PROTOCOL_MIN       1
 #define PROTOCOL_MAX       1
 
-static int send_hello(struct oc_channel *ch, struct omcc_error *err)
+/* `later`: with the first request. */
+static int send_hello(struct oc_channel *ch, bool later, struct omcc_error *err)
 {
   Omcc__V1__ToDaemon m = OMCC__V1__TO_DAEMON__INIT;
   Omcc__V1__Hello hello = OMCC__V1__HELLO__INIT;
@@ -38,12 +42,13 @@ static int send_hello(struct oc_channel *ch, struct omcc_error *err)
   oc_buf_init(&body, OC_MAX_FRAME);
   rc = oc_message_pack(&m, &body);
   if (!rc)
-    rc = oc_channel_send(ch, body.data, body.len, NULL, 0, false, &e);
+    rc = later ? oc_channel_queue(ch, body.data, body.len, &e)
+               : oc_channel_send(ch, body.data, body.len, NULL, 0, false, &e);
   oc_buf_clear(&body);
   return rc < 0 ? omcc_fail_from(err, OMCC_DAEMON, &e) : 0;
 }
 
-static int take_hello(struct omcc *c, const Omcc__V1__ToClient *m, struct omcc_error *err)
+int omcc_take_hello(struct omcc *c, const Omcc__V1__ToClient *m, struct omcc_error *err)
 {
   if (m->body_case == OMCC__V1__TO_CLIENT__BODY_REFUSAL) {
     omcc_fail(err, OMCC_E_PROTO, OMCC_DAEMON, "%s", m->refusal->text);
@@ -61,7 +66,8 @@ static int take_hello(struct omcc *c, const Omcc__V1__ToClient *m, struct omcc_e
   c->peer_build = strdup(m->hello->build);
   c->peer_pid = m->hello->pid;
   c->peer_uid = m->hello->uid;
-  return c->peer_build ? 0 : omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory");
+  c->greeted = c->peer_build != NULL;
+  return c->greeted ? 0 : omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory");
 }
 
 /* 0 greeted; OMCC_E_CLOSED: try again; other errors are final. */
@@ -79,7 +85,7 @@ static int greet(struct omcc *c, int fd, int64_t deadline, struct omcc_error *er
     close(fd);
     return omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory for a connection");
   }
-  rc = send_hello(ch, err);
+  rc = send_hello(ch, false, err);
   if (!rc) {
     rc = oc_channel_wait(ch, left > 0 ? (int)left : 0, &frame, &e);
     if (rc < 0) {
@@ -97,9 +103,29 @@ static int greet(struct omcc *c, int fd, int64_t deadline, struct omcc_error *er
   rc = oc_message_unpack(&omcc__v1__to_client__descriptor, frame.body, frame.len, &arena,
                          &m, &e);
   rc = rc < 0 ? omcc_fail_from(err, OMCC_DAEMON, &e)
-              : take_hello(c, (Omcc__V1__ToClient *)m, err);
+              : omcc_take_hello(c, (Omcc__V1__ToClient *)m, err);
   oc_frame_close_fds(&frame);
   oc_arena_clear(&arena);
+  if (rc < 0)
+    oc_channel_free(ch);
+  else
+    c->channel = ch;
+  return rc;
+}
+
+/* Somebody listens: the greeting goes out with the first request, the answer to it comes
+ * with the first answer. */
+static int greet_later(struct omcc *c, int fd, struct omcc_error *err)
+{
+  struct oc_channel *ch = oc_channel_new(fd, OMCC_WRITE_CAP);
+  int rc;
+
+  c->early = false;
+  if (!ch) {
+    close(fd);
+    return omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory for a connection");
+  }
+  rc = send_hello(ch, true, err);
   if (rc < 0)
     oc_channel_free(ch);
   else
@@ -167,8 +193,11 @@ static int attempt(struct omcc *c, int64_t deadline, struct omcc_error *err)
 
     if (rc < 0)
       close(fd);
-    return rc < 0 ? rc : greet(c, fd, deadline, err);
+    if (rc < 0)
+      return rc;
+    return c->early ? greet_later(c, fd, err) : greet(c, fd, deadline, err);
   }
+  c->early = false;
   if (here.code) {
     if (err)
       *err = here;
@@ -237,6 +266,7 @@ int omcc_connect(const struct omcc_options *options, struct omcc **ret,
     c->start = options->start;
     c->idle_s = options->idle_s;
     c->timeout_ms = options->timeout_ms;
+    c->early = options->size > offsetof(struct omcc_options, early) && options->early;
     c->daemon = options->daemon ? strdup(options->daemon) : NULL;
   }
   c->next_id = 1;
@@ -252,11 +282,13 @@ int omcc_connect(const struct omcc_options *options, struct omcc **ret,
 int omcc_reconnect(struct omcc *c, struct omcc_error *err)
 {
   struct omcc_error here = { 0 };
+  bool known = c->greeted; /* the daemon that went away */
   int rc;
 
   if (c->channel)
     oc_channel_free(c->channel);
   c->channel = NULL;
+  c->greeted = c->early = false;
   for (struct omcc_job *job = c->jobs; job; job = job->next)
     if (!job->finished && job->resubmitted)
       return omcc_fail(err, OMCC_E_CLOSED, OMCC_DAEMON,
@@ -265,7 +297,7 @@ int omcc_reconnect(struct omcc *c, struct omcc_error *err)
   for (struct omcc_job *job = c->jobs; job && !rc; job = job->next) {
     if (job->finished)
       continue;
-    job->resubmitted = true;
+    job->resubmitted |= known;
     omcc_clear_result(job);           /* members that came before the connection broke */
     job->submit.stop_at = (char *)""; /* a stop point is for the first try */
     rc = omcc_send_submit(job, err);

@@ -2,8 +2,9 @@
  *
  * A model is passed as the descriptor of a regular file. A list is read once, here, into
  * a sealed memfd: it may be a pipe, and it cannot change between being checked and being
- * used. External data of a model is opened beneath the directory of the model itself
- * (resolved, as the vendor's parser does) and nowhere else, whatever the model says. */
+ * used. External data of a model is opened beneath the directory of the model itself and
+ * nowhere else, whatever the model says: the directory in which the opened file lies,
+ * links resolved, as the vendor's parser does. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -168,18 +169,20 @@ int omcc_open_folder(const char *path)
   return open(path, OPEN_FLAGS | O_DIRECTORY);
 }
 
-int omcc_open_model_dir(const char *path, int *ret_fd, struct omcc_error *err)
+int omcc_open_dir_of(int fd)
 {
-  auto_free char *real = realpath(path, NULL);
-  char *slash = real ? strrchr(real, '/') : NULL;
+  char self[64], real[PATH_MAX];
+  char *slash;
+  ssize_t n;
 
-  if (!slash)
-    return omcc_fail_finding(err, "file-unreadable", "model", path, strerror(errno));
+  snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+  n = readlink(self, real, sizeof(real) - 1);
+  if (n <= 0 || real[0] != '/')
+    return -1;
+  real[n] = '\0';
+  slash = strrchr(real, '/');
   slash[slash == real ? 1 : 0] = '\0';
-  *ret_fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (*ret_fd < 0)
-    return omcc_fail_finding(err, "file-unreadable", "model", path, strerror(errno));
-  return 0;
+  return open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static const char *open_reason(int error)

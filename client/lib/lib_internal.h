@@ -21,7 +21,6 @@
 
 struct omcc_question_state {
   uint64_t id; /* 0: nothing asked */
-  int kind;    /* Omcc__V1__ToClient__BodyCase wanted */
   bool done;
   uint8_t *bytes; /* the packed answer */
   size_t len;
@@ -41,6 +40,8 @@ struct omcc {
   uint32_t peer_pid, peer_uid;
   bool given; /* the socket was named, it is not the usual place */
   char *peer_build;
+  bool early;     /* the next connection need not wait for the greeting */
+  bool greeted;   /* by the daemon, on this connection */
   bool started;   /* by this connection */
   bool delivered; /* this dispatch finished something */
   uint64_t next_id;
@@ -67,7 +68,7 @@ struct omcc_job {
   Omcc__V1__Submit submit;
   struct omcc_job_file *files;
   size_t n_files;
-  int model_dir; /* O_PATH directory of realpath(model), -1 */
+  int model; /* index of the model in `files`, -1 */
   bool finished;
   bool resubmitted;
   struct oc_arena result_arena;
@@ -98,6 +99,11 @@ int omcc_socket_dir(const char *socket, struct omcc_error *err);
 int omcc_try_connect(const char *socket, enum omcc_socket_state *ret_state,
                      struct omcc_error *err);
 
+/* ---- connect.c ---- */
+
+/* The daemon's first message. 0, or the reason why there will be no others. */
+int omcc_take_hello(struct omcc *c, const Omcc__V1__ToClient *m, struct omcc_error *err);
+
 /* ---- start.c ---- */
 
 /* Starts a private daemon unless another process just did. 0: try to connect again. */
@@ -112,7 +118,10 @@ int omcc_open_file(const char *flag, const char *path, bool list, int *ret_fd,
                    struct omcc_error *err);
 /* A descriptor, or -1: what cannot be opened is left to whoever compiles. */
 int omcc_open_folder(const char *path);
-int omcc_open_model_dir(const char *path, int *ret_fd, struct omcc_error *err);
+/* O_PATH descriptor of the directory in which the opened file lies; -1: it cannot be
+ * told.
+ */
+int omcc_open_dir_of(int fd);
 /* `name` relative to the directory, confined to it. The descriptor, or -1 with the
  * reason: outside, absent, denied, not_regular. */
 int omcc_open_external(int dir, const char *name, const char **ret_reason);

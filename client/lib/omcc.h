@@ -82,6 +82,10 @@ struct omcc_options {
   const char *daemon;  /* path of omccd, NULL: beside the running program, then PATH */
   uint32_t idle_s;     /* idle time after which a private daemon ends, 0: 30 minutes */
   uint32_t timeout_ms; /* for connecting and starting, 0: 20 s */
+  /* Do not wait for the greeting of a daemon that listens: the first request travels
+   * along with ours, and whatever is wrong is told by omcc_wait() or omcc_dispatch(). One
+   * round trip less for who asks once. */
+  bool early;
 };
 
 /* What lies at the socket path. */
@@ -99,8 +103,9 @@ int omcc_connect(const struct omcc_options *options, struct omcc **ret,
 /* Ends every unfinished job's interest and frees the connection. */
 void omcc_close(struct omcc *c);
 /* After OMCC_E_CLOSED: connects again (starting a private daemon when allowed) and
- * submits every unfinished job once more; each job at most once in its life. Blocks as
- * omcc_connect. */
+ * submits every unfinished job once more; each job at most once in its life, not counting
+ * a daemon that went away before it greeted. Blocks as omcc_connect, and for the greeting
+ * too. */
 int omcc_reconnect(struct omcc *c, struct omcc_error *err);
 
 /* Fills `ret` (room bytes) with the socket path that omcc_connect would use. */
@@ -128,6 +133,7 @@ struct omcc_peer {
   const char *socket;
   bool started; /* this connection started it */
 };
+/* All zero but `socket` as long as the daemon has not greeted. */
 void omcc_peer(const struct omcc *c, struct omcc_peer *ret);
 
 /* ------------------------------------------------------------------ jobs */
@@ -155,6 +161,7 @@ struct omcc_request {
   bool cached_only;    /* a miss starts nothing: status OMCC_DIFFERS */
   bool link; /* the artifact will be placed with .link: tells the daemon that links may
                 come and go */
+  bool report_inline; /* a small report may come as bytes instead of as a descriptor */
 };
 
 struct omcc_progress {
@@ -188,10 +195,13 @@ struct omcc_result {
   uint64_t elapsed_ms, compile_ms, saved_ms;
   struct omcc_member *members;
   size_t n_members;
-  int report_fd; /* Report message (report.proto), -1 when there is none */
+  int report_fd; /* Report message (report.proto), -1 when there is none or it came as
+                    bytes */
   const uint8_t
       *message_bytes; /* the whole Finished message (omcc.proto), for those who know it */
   size_t message_len;
+  const uint8_t *report; /* with `report_inline`: a small report, NULL */
+  size_t report_len;
 };
 
 struct omcc_callbacks {

@@ -30,25 +30,27 @@
 #define CHUNK        ((size_t)64 << 20)
 #define MAX_TRIES    100
 
+/* The large array is last and never cleared: what is not used is not touched. */
 struct target {
-  char dir[PATH_MAX];
-  char path[PATH_MAX];
+  const char *path;
   const char *name; /* the last part of `path` */
   char temp[64];    /* beside it; "" while the file has no temporary name */
   int dir_fd;
   int fd;
+  char dir[PATH_MAX];
 };
 
 static int split(const char *path, struct target *ret, struct omcc_error *err)
 {
   const char *slash = strrchr(path, '/');
 
-  *ret = (struct target){ .dir_fd = -1, .fd = -1 };
+  ret->dir_fd = ret->fd = -1;
+  ret->temp[0] = '\0';
   if (strlen(path) >= PATH_MAX - 32 || !*(slash ? slash + 1 : path))
     return omcc_fail_finding(err, "output-not-writable", "output", path,
                              "the path is too long or has no file name");
-  snprintf(ret->path, sizeof(ret->path), "%s", path);
-  ret->name = ret->path + (slash ? slash + 1 - path : 0);
+  ret->path = path;
+  ret->name = slash ? slash + 1 : path;
   if (!slash)
     snprintf(ret->dir, sizeof(ret->dir), ".");
   else
@@ -73,6 +75,8 @@ static int make_dirs(const char *dir, const char *path, struct omcc_error *err)
 {
   char part[PATH_MAX];
 
+  if (!access(dir, F_OK))
+    return 0;
   for (const char *p = dir + 1; *dir; p++) {
     if (*p && *p != '/')
       continue;
@@ -202,10 +206,16 @@ static int copy_fd(int in, int out, uint64_t len, const char **ret_how)
   return 0;
 }
 
+/* A second name for the inode behind `fd`. By the descriptor itself where the kernel lets
+ * us (its owner opened it, or a privilege), else by what stands for it in /proc. */
 static int link_fd(const struct target *t, int fd, const char *name)
 {
   char self[64];
 
+  if (!linkat(fd, "", t->dir_fd, name, AT_EMPTY_PATH))
+    return 0;
+  if (errno == EEXIST)
+    return -1;
   snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
   return linkat(AT_FDCWD, self, t->dir_fd, name, AT_SYMLINK_FOLLOW);
 }
@@ -213,6 +223,15 @@ static int link_fd(const struct target *t, int fd, const char *name)
 static int rename_temp(const struct target *t)
 {
   return renameat(t->dir_fd, t->temp, t->dir_fd, t->name);
+}
+
+/* The target's name is one of the inode behind `fd` already. */
+static bool is_named(const struct target *t, int fd)
+{
+  struct stat own, there;
+
+  return !fstat(fd, &own) && !fstatat(t->dir_fd, t->name, &there, AT_SYMLINK_NOFOLLOW) &&
+         own.st_dev == there.st_dev && own.st_ino == there.st_ino;
 }
 
 /* Gives the inode behind `fd` the target's name, replacing what has it. */
@@ -226,6 +245,11 @@ static int name_file(struct target *t, int fd)
   }
   if (!link_fd(t, fd, t->name))
     return 0;
+  if (errno != EEXIST)
+    return -1;
+  if (is_named(t, fd))
+    return 0;
+  errno = EEXIST;
   for (unsigned i = 0; errno == EEXIST && i < MAX_TRIES; i++) {
     int failed;
 

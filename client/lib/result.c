@@ -78,11 +78,32 @@ int omcc_take_members(struct omcc_job *job, Omcc__V1__Member **m, size_t n,
   return rc;
 }
 
+/* The message as it came; one that we made of a refusal is packed. */
+static void keep_message(struct omcc_job *job, const Omcc__V1__Finished *m,
+                         const struct oc_frame *frame)
+{
+  struct omcc_result *r = &job->result;
+  struct oc_envelope e;
+  struct oc_buf bytes;
+
+  if (!oc_envelope_look(frame->body, frame->len, &e) &&
+      e.number == OMCC__V1__TO_CLIENT__BODY_FINISHED) {
+    r->message_bytes = oc_arena_memdup(&job->result_arena, e.body, e.body_len);
+    r->message_len = r->message_bytes ? e.body_len : 0;
+    return;
+  }
+  oc_buf_init(&bytes, OC_MAX_FRAME);
+  if (!oc_message_pack(m, &bytes)) {
+    r->message_bytes = oc_arena_memdup(&job->result_arena, bytes.data, bytes.len);
+    r->message_len = r->message_bytes ? bytes.len : 0;
+  }
+  oc_buf_clear(&bytes);
+}
+
 int omcc_take_result(struct omcc_job *job, const Omcc__V1__Finished *m,
                      struct oc_frame *frame, struct omcc_error *err)
 {
   struct omcc_result *r = &job->result;
-  struct oc_buf bytes;
   int rc = 0;
 
   fill_plain(job, m);
@@ -91,12 +112,12 @@ int omcc_take_result(struct omcc_job *job, const Omcc__V1__Finished *m,
     return rc;
   if (m->report_case == OMCC__V1__FINISHED__REPORT_REPORT_FD)
     r->report_fd = oc_frame_take_fd(frame, m->report_fd);
-  oc_buf_init(&bytes, OC_MAX_FRAME);
-  if (!oc_message_pack(m, &bytes)) {
-    r->message_bytes = oc_arena_memdup(&job->result_arena, bytes.data, bytes.len);
-    r->message_len = r->message_bytes ? bytes.len : 0;
+  if (m->report_case == OMCC__V1__FINISHED__REPORT_REPORT_INLINE) {
+    r->report =
+        oc_arena_memdup(&job->result_arena, m->report_inline.data, m->report_inline.len);
+    r->report_len = r->report ? m->report_inline.len : 0;
   }
-  oc_buf_clear(&bytes);
+  keep_message(job, m, frame);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "lib/lib_internal.h"
 
 int omcc_fd(const struct omcc *c)
@@ -62,6 +63,7 @@ int omcc_answer_need_files(struct omcc_job *job, const Omcc__V1__NeedFiles *need
 {
   Omcc__V1__Files m = OMCC__V1__FILES__INIT;
   struct batch b = { .n = 0 };
+  auto_close int dir = job->model >= 0 ? omcc_open_dir_of(job->files[job->model].fd) : -1;
   char **missing = calloc(need->n_names + 1, sizeof(*missing));
   char **reasons = calloc(need->n_names + 1, sizeof(*reasons));
   int rc = missing && reasons ? 0 : omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory");
@@ -70,8 +72,8 @@ int omcc_answer_need_files(struct omcc_job *job, const Omcc__V1__NeedFiles *need
     const char *reason = "absent";
     int fd = -1;
 
-    if (job->model_dir >= 0 && i < OC_MAX_EXTERNAL_FILES)
-      fd = omcc_open_external(job->model_dir, need->names[i], &reason);
+    if (dir >= 0 && i < OC_MAX_EXTERNAL_FILES)
+      fd = omcc_open_external(dir, need->names[i], &reason);
     if (fd < 0) {
       missing[m.n_missing++] = need->names[i];
       reasons[m.n_reasons++] = (char *)reason;
@@ -139,42 +141,43 @@ static int on_refusal(struct omcc_job *job, const Omcc__V1__Refusal *m,
   return on_finished(job, &f, frame, err);
 }
 
-static int on_answer(struct omcc *c, const Omcc__V1__ToClient *m, struct oc_frame *frame)
+/* The question's answer as it came: whoever asked reads it. False: it is none. */
+static bool take_answer(struct omcc *c, const struct oc_envelope *e,
+                        struct oc_frame *frame)
 {
   struct omcc_question_state *q = &c->question;
-  const void *body = NULL;
-  struct oc_buf out;
-  int rc;
 
-  switch (m->body_case) {
-  case OMCC__V1__TO_CLIENT__BODY_STATUS: body = m->status; break;
-  case OMCC__V1__TO_CLIENT__BODY_CACHE_STATS: body = m->cache_stats; break;
-  case OMCC__V1__TO_CLIENT__BODY_CACHE_LIST: body = m->cache_list; break;
-  case OMCC__V1__TO_CLIENT__BODY_STOPPING: body = m->stopping; break;
-  case OMCC__V1__TO_CLIENT__BODY_CACHE_ANSWER: body = m->cache_answer; break;
-  case OMCC__V1__TO_CLIENT__BODY_SOCS: body = m->socs; break;
-  case OMCC__V1__TO_CLIENT__BODY_REFUSAL:
-    q->done = true;
-    q->rc = omcc_fail(&q->err, OMCC_E_PROTO,
-                      m->refusal->status ? (int)m->refusal->status : OMCC_DAEMON, "%s",
-                      m->refusal->text);
-    return 0;
-  default: return 0;
+  switch (e->number) {
+  case OMCC__V1__TO_CLIENT__BODY_STATUS:
+  case OMCC__V1__TO_CLIENT__BODY_CACHE_STATS:
+  case OMCC__V1__TO_CLIENT__BODY_CACHE_LIST:
+  case OMCC__V1__TO_CLIENT__BODY_STOPPING:
+  case OMCC__V1__TO_CLIENT__BODY_CACHE_ANSWER:
+  case OMCC__V1__TO_CLIENT__BODY_SOCS: break;
+  default: return false;
   }
-  oc_buf_init(&out, OC_MAX_FRAME);
-  rc = oc_message_pack(body, &out);
   c->delivered = true;
   q->done = true;
-  q->kind = (int)m->body_case;
-  q->rc = rc;
   free(q->bytes);
-  q->bytes = rc ? NULL : oc_buf_take(&out, &q->len);
+  q->bytes = malloc(e->body_len + 1); /* an empty message has bytes too */
+  q->rc = q->bytes ? 0 : OMCC_E_NOMEM;
+  if (q->bytes)
+    memcpy(q->bytes, e->body, e->body_len);
+  q->len = e->body_len;
   while (q->n_fds < frame->n_fds) {
     q->fds[q->n_fds] = oc_frame_take_fd(frame, (uint32_t)q->n_fds);
     q->n_fds++;
   }
-  oc_buf_clear(&out);
-  return 0;
+  return true;
+}
+
+static void on_question_refused(struct omcc *c, const Omcc__V1__Refusal *m)
+{
+  struct omcc_question_state *q = &c->question;
+
+  q->done = true;
+  q->rc = omcc_fail(&q->err, OMCC_E_PROTO, m->status ? (int)m->status : OMCC_DAEMON, "%s",
+                    m->text);
 }
 
 static int on_message(struct omcc *c, const Omcc__V1__ToClient *m, struct oc_frame *frame,
@@ -182,8 +185,13 @@ static int on_message(struct omcc *c, const Omcc__V1__ToClient *m, struct oc_fra
 {
   struct omcc_job *job = omcc_find_job(c, m->id);
 
-  if (c->question.id && m->id == c->question.id)
-    return on_answer(c, m, frame);
+  if (!c->greeted)
+    return omcc_take_hello(c, m, err);
+  if (c->question.id && m->id == c->question.id) {
+    if (m->body_case == OMCC__V1__TO_CLIENT__BODY_REFUSAL)
+      on_question_refused(c, m->refusal);
+    return 0;
+  }
   if (!job || job->finished)
     return 0;
   switch (m->body_case) {
@@ -212,10 +220,15 @@ static int on_message(struct omcc *c, const Omcc__V1__ToClient *m, struct oc_fra
 static int on_frame(struct omcc *c, struct oc_frame *frame, struct omcc_error *err)
 {
   struct oc_error e = { 0 };
+  struct oc_envelope envelope;
   struct oc_arena arena;
   ProtobufCMessage *m;
   int rc;
 
+  if (c->greeted && c->question.id &&
+      !oc_envelope_look(frame->body, frame->len, &envelope) &&
+      envelope.id == c->question.id && take_answer(c, &envelope, frame))
+    return 0;
   oc_arena_init(&arena, oc_message_cap(frame->len));
   rc = oc_message_unpack(&omcc__v1__to_client__descriptor, frame->body, frame->len,
                          &arena, &m, &e);
@@ -255,6 +268,10 @@ static int take_frames(struct omcc *c, struct omcc_error *err)
     if (rc == 0)
       return 0;
     rc = on_frame(c, &frame, err);
+    if (rc < 0 && !c->greeted) {
+      oc_channel_free(c->channel); /* refused: nothing else will come */
+      c->channel = NULL;
+    }
     if (rc < 0 || !c->channel)
       return rc;
   }
@@ -275,6 +292,9 @@ int omcc_dispatch(struct omcc *c, struct omcc_error *err)
     rc = take_frames(c, err);
     if (rc < 0 || !c->channel)
       return rc;
+    /* Who waited for this need not wait for the look whether there is more. */
+    if (got > 0 && c->delivered && flushed >= 0)
+      return 0;
   } while (got > 0);
   if (got < 0)
     return broken(c, got, &e, err);

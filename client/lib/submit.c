@@ -31,9 +31,9 @@ static int add_file(struct omcc_job *job, const struct oc_flag_info *info,
   rc = omcc_open_file(info->name, value, file->sealed, &file->fd, err);
   if (rc < 0)
     return rc;
-  job->n_files++;
   if (!strcmp(info->name, "model"))
-    return omcc_open_model_dir(value, &job->model_dir, err);
+    job->model = (int)job->n_files;
+  job->n_files++;
   return 0;
 }
 
@@ -128,6 +128,8 @@ static int fill_submit(struct omcc_job *job, const struct omcc_request *request,
   m->verbose = request->verbose;
   m->cached_only = request->cached_only;
   m->link = request->size > offsetof(struct omcc_request, link) && request->link;
+  m->report_inline = request->size > offsetof(struct omcc_request, report_inline) &&
+                     request->report_inline;
   if (!m->flags || !job->files || !m->backend || !m->stop_at)
     return no_memory(err);
   for (size_t i = 0; i < request->n_flags && !rc; i++)
@@ -182,7 +184,7 @@ int omcc_submit(struct omcc *c, const struct omcc_request *request,
   oc_arena_init(&job->arena, 0);
   oc_arena_init(&job->result_arena, 0);
   job->c = c;
-  job->model_dir = -1;
+  job->model = -1;
   job->result.report_fd = -1;
   job->on = *callbacks;
   job->user = user;
@@ -259,8 +261,6 @@ void omcc_job_free(struct omcc_job *job)
     (void)omcc_job_cancel(job, NULL);
   for (size_t i = 0; i < job->n_files; i++)
     close(job->files[i].fd);
-  if (job->model_dir >= 0)
-    close(job->model_dir);
   omcc_clear_result(job);
   oc_arena_clear(&job->arena);
   oc_arena_clear(&job->result_arena);

@@ -110,6 +110,11 @@ enum oc_cache_miss {
 };
 const char *oc_cache_miss_text(enum oc_cache_miss m);
 
+/* Reads in between see one state of the index and are cheaper together. Nothing may wait
+ * for the writer meanwhile; a lookup that needs a newer state ends it early. */
+void oc_cache_reads_begin(struct oc_cache *c);
+void oc_cache_reads_end(struct oc_cache *c);
+
 /* 1: `ret` filled, touch for `uid` queued; 0: miss, `ret_miss` says of which sort (may be
  * NULL). Never fails: what goes wrong is a miss. Small objects are proven at once; when
  * ret->n_unproven is not 0 the bytes are to be proven before anybody gets them. */

@@ -147,6 +147,7 @@ struct oc_cache {
   atomic_bool no_tmpfile; /* O_TMPFILE is missing here */
 
   struct oc_sql reader; /* caller's thread */
+  bool reading;         /* between oc_cache_reads_begin() and _end() */
   struct oc_sql writer; /* writer thread (before it starts: the opener) */
 
   pthread_t thread;
@@ -169,8 +170,8 @@ struct oc_cache {
   struct oc_cache_proven *proven;
   struct oc_cache_scrub *scrub;
   uint64_t memo_hits, memo_misses, proofs;
-  /* memo.c: how far the wall clock is ahead of the one that nobody sets, and when (by that
-   * one) it was last seen to have been set. */
+  /* memo.c: how far the wall clock is ahead of the one that nobody sets, and when (by
+   * that one) it was last seen to have been set. */
   int64_t wall_ahead_ns, wall_set_ns;
 };
 

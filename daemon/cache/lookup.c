@@ -200,11 +200,13 @@ static enum found find_in_transaction(struct oc_cache *c,
 {
   memset(hit, 0, sizeof(*hit));
   oc_arena_init(&hit->arena, HIT_ARENA);
-  if (atomic_load(&c->broken) ||
-      oc_sql_run(oc_sql_use(&c->reader, OC_R_READ)) != SQLITE_DONE)
+  bool own = !c->reading;
+  oc_cache_reads_begin(c);
+  if (!c->reading)
     return FOUND_BUSY;
   enum found found = find(c, key, hit, ret_bad);
-  oc_sql_run(oc_sql_use(&c->reader, OC_R_READ_END));
+  if (own)
+    oc_cache_reads_end(c);
   return found;
 }
 
@@ -224,6 +226,7 @@ static enum found look(struct oc_cache *c, const uint8_t key[OC_SHA256_LEN],
     oc_cache_hit_clear(hit);
     if (found != FOUND_BAD_OBJECT)
       break;
+    oc_cache_reads_end(c);
   }
   if (found == FOUND_BAD_OBJECT)
     oc_cache_tell_writer(c, key, bad, false);

@@ -122,6 +122,11 @@ bool oc_key_wants_bytes(const char *flag);
 int oc_key_build(const struct oc_key_request *req, struct oc_key_parts *ret,
                  struct oc_error *err);
 
+/* Digest over all that oc_key_build() reads: requests with one fingerprint have one key
+ * (not the other way round). Far cheaper than the key. 0 or OC_E_NOMEM. */
+int oc_key_fingerprint(const struct oc_key_request *req, uint8_t ret[OC_SHA256_LEN])
+    __attribute__((warn_unused_result));
+
 /* The request key. 0 or OC_E_NOMEM. */
 int oc_key_digest(const struct oc_key_parts *ps, uint8_t ret[OC_SHA256_LEN])
     __attribute__((warn_unused_result));

@@ -1,7 +1,9 @@
 /* A channel driven by a loop.
  *
  * Level-triggered: one read per readiness, so that a peer that never stops sending does
- * not keep the loop from the others. Writable is asked for only while something waits. */
+ * not keep the loop from the others. Writable is asked for only while something waits;
+ * and readable only while not too much waits, where the owner has set a limit: who does
+ * not take answers gets no further ones. */
 #include "pool/link.h"
 
 #include <unistd.h>
@@ -20,11 +22,23 @@ static void end(struct oc_link *l, int code, const struct oc_error *err)
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
+static bool is_behind(const struct oc_link *l)
+{
+  return l->most_waiting && oc_channel_queued(l->channel) > l->most_waiting;
+}
+
 static void want(struct oc_link *l)
 {
-  int events = UV_READABLE | (oc_channel_wants_write(l->channel) ? UV_WRITABLE : 0);
+  int events = (is_behind(l) ? 0 : UV_READABLE) |
+               (oc_channel_wants_write(l->channel) ? UV_WRITABLE : 0);
 
-  if (l->closing || l->ended || events == l->wanted)
+  if (l->closing || l->ended)
+    return;
+  if (!is_behind(l))
+    l->behind_ms = 0;
+  else if (!l->behind_ms)
+    l->behind_ms = uv_now(l->poll.loop) + 1; /* never 0 */
+  if (events == l->wanted)
     return;
   l->wanted = events;
   uv_poll_start(&l->poll, events, on_poll);
@@ -35,7 +49,7 @@ static int deliver(struct oc_link *l, struct oc_error *err)
 {
   for (;;) {
     struct oc_frame f;
-    int r = oc_channel_next(l->channel, &f, err);
+    int r = is_behind(l) ? 0 : oc_channel_next(l->channel, &f, err);
 
     if (r <= 0)
       return r;
@@ -62,11 +76,18 @@ static bool pump(struct oc_link *l)
     end(l, r, &err);
   else if (got < 0)
     end(l, got, &err);
+  else if (oc_channel_wants_write(l->channel) && oc_channel_flush(l->channel, &err) < 0)
+    end(l, OC_E_CLOSED, &err);
   else
     want(l);
   if (l->events->partial && l->open && !l->closing && !l->ended)
     l->events->partial(l->ctx, oc_channel_in_frame(l->channel));
   return got > 0;
+}
+
+void oc_link_look(struct oc_link *l)
+{
+  pump(l);
 }
 
 void oc_link_drain(struct oc_link *l)
@@ -91,7 +112,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     end(l, OC_E_CLOSED, &err);
     return;
   }
-  if (events & UV_READABLE)
+  /* Who was behind may have frames here that have not been dealt with. */
+  if (events & UV_READABLE || !is_behind(l))
     pump(l);
   else
     want(l);
@@ -148,6 +170,23 @@ int oc_link_send(struct oc_link *l, const void *message, const int *fds, size_t 
   return r;
 }
 
+int oc_link_queue(struct oc_link *l, const void *message, struct oc_error *err)
+{
+  struct oc_buf body;
+  int r;
+
+  if (!l->open || l->closing || l->ended)
+    return oc_error_set(err, OC_E_CLOSED, "the connection is closed");
+  oc_buf_init(&body, OC_MAX_FRAME);
+  r = oc_message_pack(message, &body);
+  if (r < 0)
+    oc_error_set(err, r, "a message does not fit a frame");
+  else
+    r = oc_channel_queue(l->channel, body.data, body.len, err);
+  oc_buf_clear(&body);
+  return r;
+}
+
 static void on_closed(uv_handle_t *handle)
 {
   struct oc_link *l = handle->data;
@@ -163,7 +202,7 @@ void oc_link_close(struct oc_link *l)
   if (!l->open || l->closing)
     return;
   l->closing = true;
-  if (!l->ended && oc_channel_wants_write(l->channel))
+  if (oc_channel_wants_write(l->channel))
     oc_channel_flush(l->channel, NULL);
   uv_close((uv_handle_t *)&l->poll, on_closed);
 }

@@ -38,6 +38,10 @@ struct oc_link {
   const struct oc_link_events *events;
   void *ctx;
   int wanted; /* UV_READABLE | UV_WRITABLE as registered */
+  /* While more bytes than this wait for the peer, nothing is read from it; 0: always
+   * read. The owner's to set after oc_link_open(). */
+  size_t most_waiting;
+  uint64_t behind_ms; /* since when more waits, in the loop's time; 0: it does not */
   bool open, ended, closing;
 };
 
@@ -51,6 +55,11 @@ int oc_link_send(struct oc_link *l, const void *message, const int *fds, size_t 
 /* The same with a packed message. */
 int oc_link_send_bytes(struct oc_link *l, const void *body, size_t len, const int *fds,
                        size_t n_fds, struct oc_error *err);
+/* From inside `frame` only: the message leaves with the next one, at the latest when the
+ * frames that have come are dealt with. No descriptors. */
+int oc_link_queue(struct oc_link *l, const void *message, struct oc_error *err);
+/* Reads what is there now, as if the loop had said so. */
+void oc_link_look(struct oc_link *l);
 /* Delivers what a peer that has ended still left in the socket. */
 void oc_link_drain(struct oc_link *l);
 /* Idempotent. What is queued is sent as far as the socket takes it. */

@@ -55,7 +55,7 @@ static bool add_cached(struct reply *p, const struct oc_cache_member *m)
   return reply_add_member(p, &to, m->fd);
 }
 
-static bool add_hit_members(struct reply *p, struct session *c, uint64_t id,
+static bool add_hit_members(struct reply *p, struct session *c, const struct request *r,
                             const struct oc_cache_hit *hit)
 {
   const struct oc_cache_member *report = NULL;
@@ -66,14 +66,14 @@ static bool add_hit_members(struct reply *p, struct session *c, uint64_t id,
     if (oc_streq(m->kind, "report"))
       report = m;
     else if (oc_streq(m->kind, "stdout") || oc_streq(m->kind, "stderr"))
-      replay_member(c, id, m);
+      replay_member(c, r->id, m);
     else if (!add_cached(p, m))
       return false;
   }
   if (report && report->fd >= 0)
     reply_add_report(p, report->fd);
   else if (report && report->data)
-    reply_add_report_bytes(p, report->data, report->size);
+    reply_add_report_bytes(p, r, report->data, report->size);
   return true;
 }
 
@@ -88,7 +88,7 @@ void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit)
   p.f.backend = (char *)hit->facts.backend;
   p.f.key.data = o->key;
   p.f.key.len = sizeof(o->key);
-  if (!add_hit_members(&p, c, r->id, hit))
+  if (!add_hit_members(&p, c, r, hit))
     reply_too_many(&p);
   p.f.result = (char *)"hit";
   p.f.hit_kind = (char *)(r->relabel ? "relabelled" : "exact");

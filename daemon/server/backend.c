@@ -162,6 +162,27 @@ static int find_toolkit(struct oc_server *s, struct oc_error *err)
   return 0;
 }
 
+/* Worker and tables as parts of a key. */
+static int name_identity(struct oc_server *s, struct oc_error *err)
+{
+  struct backends *b = &s->backends;
+
+  b->identity = OC_NEW_N(&s->arena, struct oc_key_identity, b->n_tables + 1);
+  if (!b->identity)
+    return oc_error_set(err, OC_E_NOMEM, "no memory for the tables");
+  b->identity[0].name = "worker";
+  memcpy(b->identity[0].sha256, b->worker_sha256, OC_SHA256_LEN);
+  for (size_t i = 0; i < b->n_tables; i++) {
+    struct oc_key_identity *id = &b->identity[i + 1];
+
+    id->name = oc_arena_printf(&s->arena, "table:%s", b->tables[i].name);
+    memcpy(id->sha256, b->tables[i].sha256, OC_SHA256_LEN);
+    if (!id->name)
+      return oc_error_set(err, OC_E_NOMEM, "no memory for the tables");
+  }
+  return 0;
+}
+
 int backends_load(struct oc_server *s, struct oc_error *err)
 {
   struct backends *b = &s->backends;
@@ -182,7 +203,7 @@ int backends_load(struct oc_server *s, struct oc_error *err)
     return oc_error_set(err, OC_E_NOMEM, "no memory for the tables");
   for (size_t i = 0; i < b->n_tables; i++)
     b->pool_tables[i] = (struct oc_pool_table){ b->tables[i].name, b->tables[i].fd };
-  return 0;
+  return name_identity(s, err);
 }
 
 void backends_clear(struct backends *b)
@@ -267,22 +288,10 @@ int backend_identity(const struct oc_server *s, const char *backend,
                      size_t *ret_n)
 {
   const struct backends *b = &s->backends;
-  struct oc_key_identity *list;
 
   if (oc_streq(backend, "atc"))
     return tool_identity(s, arena, ret, ret_n);
-  list = OC_NEW_N(arena, struct oc_key_identity, b->n_tables + 1);
-  if (!list)
-    return OC_E_NOMEM;
-  list[0].name = "worker";
-  memcpy(list[0].sha256, b->worker_sha256, OC_SHA256_LEN);
-  for (size_t i = 0; i < b->n_tables; i++) {
-    list[i + 1].name = oc_arena_printf(arena, "table:%s", b->tables[i].name);
-    memcpy(list[i + 1].sha256, b->tables[i].sha256, OC_SHA256_LEN);
-    if (!list[i + 1].name)
-      return OC_E_NOMEM;
-  }
-  *ret = list;
+  *ret = b->identity;
   *ret_n = b->n_tables + 1;
   return 0;
 }

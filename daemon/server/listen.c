@@ -177,7 +177,7 @@ static void take_one(struct oc_server *s, int fd)
     close(fd);
     return;
   }
-  session_accept(s, fd);
+  session_accept(s, fd, &peer);
 }
 
 static void on_listener(uv_poll_t *poll, int status, int events)

@@ -11,57 +11,6 @@
 #include "base/str.h"
 #include "key/key.h"
 
-static int fill_request(struct order *o, struct oc_key_request *req)
-{
-  struct oc_key_file *files = OC_NEW_N(&o->arena, struct oc_key_file, o->n_files + 1);
-  struct oc_key_external *ext =
-      OC_NEW_N(&o->arena, struct oc_key_external, o->n_external + 1);
-  struct oc_key_folder *folders;
-
-  if (!files || !ext || folders_for_key(o, &folders) ||
-      backend_identity(o->srv, o->backend, &o->arena, &req->identity, &req->n_identity))
-    return OC_E_NOMEM;
-  for (size_t i = 0; i < o->n_files; i++) {
-    files[i].flag = o->files[i].flag;
-    memcpy(files[i].sha256, o->files[i].sha256, OC_SHA256_LEN);
-    if (o->files[i].list) {
-      files[i].bytes = o->files[i].bytes ? o->files[i].bytes : "";
-      files[i].len = o->files[i].len;
-    }
-  }
-  for (size_t i = 0; i < o->n_external; i++) {
-    ext[i].name = o->external[i].name;
-    memcpy(ext[i].sha256, o->external[i].sha256, OC_SHA256_LEN);
-  }
-  req->folders = folders;
-  req->n_folders = o->n_folders;
-  req->flags = &o->flags;
-  req->backend = o->backend;
-  req->strict_lists = o->strict_lists;
-  req->files = files;
-  req->n_files = o->n_files;
-  req->external = ext;
-  req->n_external = o->n_external;
-  return 0;
-}
-
-static int build_key(struct order *o, struct oc_key_parts *parts, struct oc_error *err)
-{
-  struct oc_key_request req = { 0 };
-  int r = fill_request(o, &req);
-
-  oc_key_parts_init(parts, &o->arena);
-  if (r)
-    return oc_error_set(err, r, "no memory for a key");
-  r = oc_key_build(&req, parts, err);
-  if (r)
-    return r;
-  if (oc_key_digest(parts, o->key) || oc_key_options_digest(parts, o->options) ||
-      oc_key_parts_pack(parts, &o->parts))
-    return oc_error_set(err, OC_E_NOMEM, "no memory for a key");
-  return 0;
-}
-
 static void log_miss(const struct order *o, const struct request *r)
 {
   struct oc_log_line l;
@@ -153,11 +102,16 @@ static void remember_inputs(struct order *o)
   oc_cache_inputs_put(o->srv->cache, o->model, names, o->n_external);
 }
 
-static void on_miss(struct order *o, struct request *r, const struct oc_key_parts *parts,
-                    enum oc_cache_miss miss)
+static void on_miss(struct order *o, struct request *r, enum oc_cache_miss miss)
 {
+  struct oc_error err = { 0 };
+
+  if (request_key_parts(o, &err)) {
+    lookup_uncached(o, err.msg);
+    return;
+  }
   if (miss == OC_CACHE_MISS_ABSENT) {
-    why_missed(o, r, parts);
+    why_missed(o, r, o->key_parts);
   } else {
     why_add_reason(r, oc_cache_miss_text(miss));
     oc_counter_add(&o->srv->count, OC_COUNT_MISSED_DAMAGED, 1);
@@ -194,7 +148,6 @@ static void give(struct order *o, struct oc_cache_hit *hit)
 struct proof {
   struct task task;
   struct oc_cache_hit hit;
-  struct oc_key_parts parts;
 };
 
 static void run_proof(struct task *t)
@@ -216,37 +169,35 @@ static void proof_done(struct task *t)
   } else {
     oc_cache_hit_clear(&p->hit);
     o->keyed = false;
-    on_miss(o, server_request(o->srv, &o->asker), &p->parts, OC_CACHE_MISS_DAMAGED);
+    on_miss(o, server_request(o->srv, &o->asker), OC_CACHE_MISS_DAMAGED);
   }
   free(p);
 }
 
-static void start_proof(struct order *o, struct oc_cache_hit *hit,
-                        const struct oc_key_parts *parts)
+static void start_proof(struct order *o, struct oc_cache_hit *hit)
 {
   struct proof *p = calloc(1, sizeof(*p));
 
   if (!p) {
     oc_cache_hit_clear(hit);
-    on_miss(o, server_request(o->srv, &o->asker), parts, OC_CACHE_MISS_BUSY);
+    on_miss(o, server_request(o->srv, &o->asker), OC_CACHE_MISS_BUSY);
     return;
   }
   p->task = (struct task){ .uid = o->uid, .run = run_proof, .done = proof_done };
   p->task.order = o;
   p->hit = *hit;
-  p->parts = *parts;
   o->keyed = true; /* what else becomes known must not look it up again */
   digester_add(o->srv, &p->task);
 }
 
 /* Cached or not, and nothing else. */
-static void look(struct order *o, const struct oc_key_parts *parts)
+static void look(struct order *o)
 {
   struct request *r = server_request(o->srv, &o->asker);
   enum oc_cache_miss miss = OC_CACHE_MISS_ABSENT;
 
   if (oc_cache_has(o->srv->cache, o->key, &miss) != 1) {
-    on_miss(o, r, parts, miss);
+    on_miss(o, r, miss);
     return;
   }
   why_remember(o, r, "cached");
@@ -256,7 +207,6 @@ static void look(struct order *o, const struct oc_key_parts *parts)
 void lookup_start(struct order *o)
 {
   enum oc_cache_miss miss = OC_CACHE_MISS_ABSENT;
-  struct oc_key_parts parts;
   struct oc_cache_hit hit;
   struct oc_error err = { 0 };
 
@@ -264,15 +214,15 @@ void lookup_start(struct order *o)
   remember_model(o);
   if (has_no_key(o))
     return;
-  if (build_key(o, &parts, &err)) {
+  if (request_key(o, &err)) {
     lookup_uncached(o, err.msg);
   } else if (o->want == WANT_LOOKUP) {
-    look(o, &parts);
+    look(o);
   } else if (oc_cache_lookup(o->srv->cache, o->key, o->uid, &hit, &miss) != 1) {
     server_stop_point(o->srv, o, "after-lookup");
-    on_miss(o, server_request(o->srv, &o->asker), &parts, miss);
+    on_miss(o, server_request(o->srv, &o->asker), miss);
   } else if (hit.n_unproven) {
-    start_proof(o, &hit, &parts);
+    start_proof(o, &hit);
   } else {
     give(o, &hit);
   }

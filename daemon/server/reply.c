@@ -57,8 +57,15 @@ void reply_add_report(struct reply *p, int fd)
   p->report_fd = fd;
 }
 
-void reply_add_report_bytes(struct reply *p, const void *data, uint64_t size)
+void reply_add_report_bytes(struct reply *p, const struct request *r, const void *data,
+                            uint64_t size)
 {
+  if (r->report_inline && size <= OC_INLINE_MEMBER) {
+    p->f.report_case = OMCC__V1__FINISHED__REPORT_REPORT_INLINE;
+    p->f.report_inline.data = (uint8_t *)data;
+    p->f.report_inline.len = size;
+    return;
+  }
   p->own_fd = memfd_create("report", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (p->own_fd < 0 || write(p->own_fd, data, size) != (ssize_t)size)
     return;

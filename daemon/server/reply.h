@@ -12,7 +12,7 @@ struct reply {
   Omcc__V1__Member *list[OC_MAX_MEMBERS];
   int fds[OC_MAX_MEMBERS]; /* one per member, -1: inline; not owned */
   size_t n_members;
-  int report_fd; /* not owned, -1: no report */
+  int report_fd; /* not owned, -1: no report, or one in `f` */
   int own_fd;    /* a report that was made for this reply */
   uint64_t bytes;
 };
@@ -23,8 +23,10 @@ void reply_init(struct reply *p, const struct order *o, const struct request *r)
  * result can have. */
 bool reply_add_member(struct reply *p, const Omcc__V1__Member *m, int fd);
 void reply_add_report(struct reply *p, int fd);
-/* Small reports are stored inline; they travel as a file all the same. */
-void reply_add_report_bytes(struct reply *p, const void *data, uint64_t size);
+/* Small reports are stored inline; they travel as a file all the same, unless the request
+ * allows otherwise. */
+void reply_add_report_bytes(struct reply *p, const struct request *r, const void *data,
+                            uint64_t size);
 /* The request's findings, and those of worker and runner. */
 void reply_add_findings(struct reply *p, struct request *r, const struct order *o);
 void reply_set_status(struct reply *p, unsigned status, const char *message);

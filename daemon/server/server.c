@@ -222,6 +222,7 @@ int oc_server_free(struct oc_server *s)
     through_remove(through);
   care_forget_all(s);
   why_forget_all(s);
+  free(s->key_memo);
   backends_clear(&s->backends);
   listener_unlock(s);
   busy = s->loop && uv_loop_close(s->loop);

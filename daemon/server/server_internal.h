@@ -43,6 +43,8 @@
 #define OC_SESSION_REQUESTS 256
 /* Objects that one connection keeps from eviction. */
 #define OC_SESSION_HOLDS 64
+/* Lists of sessions by number. */
+#define OC_SESSION_BUCKETS 1024
 /* Documented exit statuses. */
 enum oc_status {
   OC_STATUS_OK = 0,
@@ -60,7 +62,7 @@ const char *oc_status_word(unsigned status);
 
 struct session {
   struct oc_server *srv;
-  struct session *prev, *next;
+  struct session *prev, *next, *same_bucket;
   struct oc_link link;
   uint64_t id;
   uint32_t uid, pid;
@@ -71,8 +73,9 @@ struct session {
   bool doomed; /* does not read: closed by server_settle() */
   struct request *requests;
   size_t n_requests;
-  /* Objects delivered last, kept from eviction: the client may still be placing them. */
-  uint8_t held[OC_SESSION_HOLDS][OC_SHA256_LEN];
+  /* Objects delivered last, kept from eviction: the client may still be placing them.
+   * NULL before the first. */
+  uint8_t (*held)[OC_SHA256_LEN];
   size_t n_delivered;
 };
 
@@ -92,7 +95,8 @@ struct request {
   Omcc__V1__Difference **differences; /* from the stored entry `nearest` */
   size_t n_differences;
   bool has_nearest, relabel;
-  bool link; /* the artifact will be hard-linked elsewhere */
+  bool report_inline; /* a small report may come inside of Finished */
+  bool link;          /* the artifact will be hard-linked elsewhere */
   uint8_t nearest[OC_SHA256_LEN];
 };
 
@@ -170,7 +174,8 @@ struct order {
   const char *uncached; /* why there is no key, NULL: there is one */
   bool keyed;
   uint8_t key[OC_SHA256_LEN], model[OC_SHA256_LEN], options[OC_SHA256_LEN];
-  struct oc_buf parts;
+  struct oc_key_parts *key_parts; /* NULL until somebody needs them */
+  struct oc_buf parts;            /* the same, packed */
 
   bool verifying; /* the lease is for reading the finished file */
 
@@ -241,12 +246,17 @@ struct table_file {
   uint8_t sha256[OC_SHA256_LEN];
 };
 
+struct oc_key_identity;
+struct oc_key_parts;
+struct key_memo;
+
 struct backends {
   int worker_fd;
   uint8_t worker_sha256[OC_SHA256_LEN];
   struct table_file *tables;
   struct oc_pool_table *pool_tables;
   size_t n_tables;
+  struct oc_key_identity *identity; /* of builtin */
   struct oc_toolkit toolkit;
   bool has_toolkit;
   char toolkit_why[244]; /* why there is none */
@@ -258,8 +268,7 @@ void backends_clear(struct backends *b);
  * sentence for a refusal. */
 const char *backend_choose(const struct oc_server *s, const char *asked, enum want want,
                            const char **ret_why);
-/* Key parts of a backend, in the arena. */
-struct oc_key_identity;
+/* Key parts of a backend; they live as long as arena and backends do. */
 int backend_identity(const struct oc_server *s, const char *backend,
                      struct oc_arena *arena, const struct oc_key_identity **ret,
                      size_t *ret_n);
@@ -292,8 +301,10 @@ struct oc_server {
   dev_t socket_dev;
   ino_t socket_ino;
 
-  struct session *sessions;
+  struct session *sessions; /* the newest first */
+  struct session *sessions_by_id[OC_SESSION_BUCKETS];
   size_t n_sessions;
+  size_t n_doomed; /* sessions to be closed by server_settle() */
   uint64_t next_session;
 
   struct oc_cache *cache;
@@ -310,6 +321,7 @@ struct oc_server {
   uint64_t n_asked;
 
   struct backends backends;
+  struct key_memo *key_memo; /* NULL until the first key */
   struct oc_pool *pool;
   bool pool_open;
   char tables_error[244]; /* what the zygote says is wrong with the tables */
@@ -369,7 +381,8 @@ void listener_close(struct oc_server *s);
 void listener_unlock(struct oc_server *s);
 
 /* ---- session.c */
-void session_accept(struct oc_server *s, int fd);
+struct ucred;
+void session_accept(struct oc_server *s, int fd, const struct ucred *peer);
 void session_close(struct session *c);
 /* False: the session has gone, or is about to. May be called from inside flow. */
 bool session_send(struct session *c, Omcc__V1__ToClient *m, const int *fds, size_t n_fds);
@@ -380,7 +393,8 @@ struct request *session_request(struct session *c, uint64_t id);
 void session_delivers(struct session *c, const uint8_t *sha256, bool link);
 void session_drop_request(struct session *c, struct request *r);
 
-/* ---- patience.c: a peer that does not greet, or stops inside a frame, is closed */
+/* ---- patience.c: a peer that does not greet, stops inside a frame, or does not take its
+ * answers, is closed */
 /* Somebody is waited for from now on. */
 void patience_begin(struct oc_server *s);
 /* For oc_link_events: `ctx` is the session. */
@@ -451,6 +465,12 @@ int tool_look_start(struct order *o);
 /* Still the toolkit of the key? From any thread. */
 bool tool_look_again(const struct order *o);
 
+/* ---- request_key.c: from an order to its key */
+/* Sets key and options. 0, or the reason why there is no key. */
+int request_key(struct order *o, struct oc_error *err);
+/* The same, with the parts. */
+int request_key_parts(struct order *o, struct oc_error *err);
+
 /* ---- lookup.c: the key, and what the cache says */
 void lookup_start(struct order *o);
 /* Has no key, for this reason; goes on without. */
@@ -460,7 +480,6 @@ void lookup_uncached(struct order *o, const char *why);
 void lookup_unseen(struct order *o);
 
 /* ---- why.c: the reasons of a miss, and the question for them */
-struct oc_key_parts;
 void why_add_reason(struct request *r, const char *text);
 /* Compares with what is stored, fills reasons and differences; `r` may be NULL. */
 void why_missed(struct order *o, struct request *r, const struct oc_key_parts *parts);

@@ -2,7 +2,8 @@
  *
  * The first message must be Hello, and must come soon (patience.c). After that requests
  * run side by side under the client's own numbers. A peer that breaks the protocol is
- * closed with all its descriptors; it is told why when it can still read. */
+ * closed with all its descriptors; it is told why when it can still read. Who asks and
+ * does not take the answers is not listened to until it has. */
 #include "server/server_internal.h"
 
 #include <stdio.h>
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+
+/* While so many bytes wait for a client, it is not listened to. */
+#define MOST_WAITING ((size_t)32 << 10)
 
 static const struct {
   unsigned status;
@@ -36,12 +40,17 @@ const char *oc_status_word(unsigned status)
   return "bug";
 }
 
+static struct session **bucket(const struct oc_server *s, uint64_t id)
+{
+  return (struct session **)&s->sessions_by_id[id % OC_SESSION_BUCKETS];
+}
+
 struct session *server_session(const struct oc_server *s, uint64_t id)
 {
-  struct session *c = s->sessions;
+  struct session *c = *bucket(s, id);
 
   while (c && c->id != id)
-    c = c->next;
+    c = c->same_bucket;
   return c;
 }
 
@@ -73,6 +82,14 @@ void session_drop_request(struct session *c, struct request *r)
   free(r);
 }
 
+/* Not closed here: flow may be in the middle of something that this session waits for. */
+static void doom(struct session *c, const char *why)
+{
+  oc_log_event(c->srv->log, OC_LOG_WARNING, "client_not_reading", 0, why);
+  c->doomed = true;
+  c->srv->n_doomed++;
+}
+
 bool session_send(struct session *c, Omcc__V1__ToClient *m, const int *fds, size_t n_fds)
 {
   struct oc_error err = { 0 };
@@ -81,12 +98,13 @@ bool session_send(struct session *c, Omcc__V1__ToClient *m, const int *fds, size
   if (c->link.closing || c->doomed)
     return false;
   r = oc_link_send(&c->link, m, fds, n_fds, &err);
-  if (!r)
-    return true;
-  oc_log_event(c->srv->log, OC_LOG_WARNING, "client_not_reading", 0, err.msg);
-  /* Not here: flow may be in the middle of something that this session waits for. */
-  c->doomed = true;
-  return false;
+  if (r) {
+    doom(c, err.msg);
+    return false;
+  }
+  if (c->link.behind_ms)
+    patience_begin(c->srv);
+  return true;
 }
 
 void session_refuse(struct session *c, uint64_t id, const char *code, const char *text,
@@ -105,10 +123,12 @@ void session_refuse(struct session *c, uint64_t id, const char *code, const char
   session_send(c, &m, NULL, 0);
 }
 
+/* It leaves with the first answer when the client has sent its request along. */
 static void say_hello(struct session *c)
 {
   Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
   Omcc__V1__Hello hello = OMCC__V1__HELLO__INIT;
+  struct oc_error err = { 0 };
 
   hello.min = OC_PROTOCOL_MIN;
   hello.max = OC_PROTOCOL_MAX;
@@ -117,7 +137,8 @@ static void say_hello(struct session *c)
   hello.uid = (uint32_t)geteuid();
   m.body_case = OMCC__V1__TO_CLIENT__BODY_HELLO;
   m.hello = &hello;
-  session_send(c, &m, NULL, 0);
+  if (oc_link_queue(&c->link, &m, &err) < 0)
+    doom(c, err.msg);
 }
 
 static int greet(struct session *c, const Omcc__V1__Hello *hello)
@@ -260,7 +281,13 @@ static void on_closed(void *ctx)
     s->sessions = c->next;
   if (c->next)
     c->next->prev = c->prev;
+  for (struct session **at = bucket(s, c->id); *at; at = &(*at)->same_bucket)
+    if (*at == c) {
+      *at = c->same_bucket;
+      break;
+    }
   s->n_sessions--;
+  free(c->held);
   free(c);
   server_settle(s);
 }
@@ -268,12 +295,15 @@ static void on_closed(void *ctx)
 void session_delivers(struct session *c, const uint8_t *sha256, bool link)
 {
   struct oc_server *s = c->srv;
-  uint8_t *slot = c->held[c->n_delivered % OC_SESSION_HOLDS];
+  uint8_t *slot;
 
   if (link)
     oc_cache_note_linked(s->cache, sha256);
-  if (!oc_cache_hold(s->cache, sha256))
+  if (!c->held)
+    c->held = calloc(OC_SESSION_HOLDS, sizeof(*c->held));
+  if (!c->held || !oc_cache_hold(s->cache, sha256))
     return;
+  slot = c->held[c->n_delivered % OC_SESSION_HOLDS];
   if (c->n_delivered >= OC_SESSION_HOLDS)
     oc_cache_release(s->cache, slot); /* delivered long ago */
   memcpy(slot, sha256, OC_SHA256_LEN);
@@ -294,6 +324,8 @@ void session_close(struct session *c)
   if (c->link.closing)
     return;
   release_all(c);
+  c->srv->n_doomed -= c->doomed;
+  c->doomed = false;
   oc_link_close(&c->link);
   while (c->requests)
     session_drop_request(c, c->requests);
@@ -318,32 +350,31 @@ static bool in_admin_group(const struct oc_server *s, int fd, gid_t gid)
   return false;
 }
 
-void session_accept(struct oc_server *s, int fd)
+void session_accept(struct oc_server *s, int fd, const struct ucred *peer)
 {
   static const struct oc_link_events events = {
     .frame = on_frame, .ended = on_ended, .partial = patience_partial, .closed = on_closed
   };
   struct session *c = calloc(1, sizeof(*c));
   struct oc_error err = { 0 };
-  struct ucred peer = { 0 };
-  socklen_t len = sizeof(peer);
 
   if (!c) {
     close(fd);
     return;
   }
-  getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
   c->srv = s;
   c->id = ++s->next_session;
-  c->uid = peer.uid;
-  c->pid = (uint32_t)peer.pid;
-  c->admin = peer.uid == geteuid() || peer.uid == 0 || in_admin_group(s, fd, peer.gid);
-  c->opened_ms = uv_now(s->loop);
+  c->uid = peer->uid;
+  c->pid = (uint32_t)peer->pid;
+  c->admin = peer->uid == geteuid() || peer->uid == 0 || in_admin_group(s, fd, peer->gid);
   if (oc_link_open(&c->link, s->loop, fd, OC_SESSION_WRITE_CAP, &events, c, &err)) {
     oc_log_event(s->log, OC_LOG_WARNING, "connection_lost", 0, err.msg);
     free(c);
     return;
   }
+  c->link.most_waiting = MOST_WAITING;
+  c->same_bucket = *bucket(s, c->id);
+  *bucket(s, c->id) = c;
   c->next = s->sessions;
   if (c->next)
     c->next->prev = c;
@@ -351,5 +382,6 @@ void session_accept(struct oc_server *s, int fd)
   s->n_sessions++;
   patience_begin(s);
   server_stop_point(s, NULL, "after-accept");
+  oc_link_look(&c->link); /* greeting and request are here already, as a rule */
   server_settle(s);
 }

@@ -149,7 +149,7 @@ static void settle_timers(struct oc_server *s)
 
 static void close_doomed(struct oc_server *s)
 {
-  for (struct session *c = s->sessions; c; c = c->next)
+  for (struct session *c = s->sessions; c && s->n_doomed; c = c->next)
     if (c->doomed)
       session_close(c);
 }

@@ -178,6 +178,7 @@ static int start(struct session *c, struct request *r, struct order *o, const ch
   static const enum oc_counter counters[] = { [WANT_COMPILE] = OC_COUNT_REQUESTS,
                                               [WANT_EXPLAIN] = OC_COUNT_EXPLAINS,
                                               [WANT_LOOKUP] = OC_COUNT_LOOKUPS };
+  struct oc_cache *cache = c->srv->cache;
   const char *why = NULL;
   int rc;
 
@@ -208,7 +209,10 @@ static int start(struct session *c, struct request *r, struct order *o, const ch
     return 1;
   }
   log_request(o, c);
+  /* What is unchanged since the last time is answered by a few reads of the index. */
+  oc_cache_reads_begin(cache);
   reading_start(o);
+  oc_cache_reads_end(cache);
   return 0;
 }
 
@@ -248,6 +252,7 @@ int submit_take(struct session *c, uint64_t id, const Omcc__V1__Submit *m,
   o->strict_lists = m->strict_lists;
   o->cached_only = m->cached_only;
   r->relabel = m->relabel;
+  r->report_inline = m->report_inline;
   r->link = (m->link || c->srv->o.deliver_link) && !m->relabel && c->uid == geteuid();
   o->stop_at = oc_arena_strdup(&o->arena, m->stop_at);
   rc = take_flags(o, m, err);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define ALIGNMENT   ((size_t)16)
-#define FIRST_BLOCK ((size_t)4096)
+#define FIRST_BLOCK ((size_t)1024)
 /* Larger blocks waste more at the end than they save in calls. */
 #define LARGEST_BLOCK ((size_t)1 << 20)
 

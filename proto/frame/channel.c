@@ -69,6 +69,7 @@ int oc_frame_get_header(const uint8_t *from, struct oc_frame_header *ret,
 struct oc_channel *oc_channel_new(int fd, size_t write_cap)
 {
   struct oc_channel *c = calloc(1, sizeof(*c));
+  int flags = fcntl(fd, F_GETFD);
 
   if (!c)
     return NULL;
@@ -76,8 +77,8 @@ struct oc_channel *oc_channel_new(int fd, size_t write_cap)
   c->write_cap = write_cap;
   c->out_end = &c->out;
   oc_buf_init(&c->in, IN_CAP);
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  if (!(flags & FD_CLOEXEC))
+    fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
   return c;
 }
 

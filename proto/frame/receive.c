@@ -9,8 +9,9 @@
 #include "frame/frame_internal.h"
 
 #define CHUNK ((size_t)16 << 10)
-/* An input buffer that once held a large frame is given back when it is empty. */
-#define KEEP_ROOM ((size_t)64 << 10)
+/* A larger input buffer is given back as soon as nothing is in it: a peer that is quiet
+ * costs little, whatever it sent before. */
+#define KEEP_ROOM ((size_t)1 << 10)
 
 union control {
   struct cmsghdr align;
@@ -77,20 +78,18 @@ static int receive_failed(struct oc_channel *c, struct oc_error *err)
   return oc_channel_break_read(c, OC_E_IO);
 }
 
-/* One recvmsg: 1 when bytes came, 0 when there are none. */
+/* One recvmsg: 1 when bytes came, 0 when there are none. What comes is small as a rule,
+ * and nobody knows how small: it is received on the stack. */
 static int receive_some(struct oc_channel *c, struct oc_error *err)
 {
   union control control;
-  struct iovec iov = { .iov_base = oc_buf_reserve(&c->in, CHUNK), .iov_len = CHUNK };
+  uint8_t chunk[CHUNK];
+  struct iovec iov = { .iov_base = chunk, .iov_len = sizeof(chunk) };
   struct msghdr msg = { .msg_iov = &iov,
                         .msg_iovlen = 1,
                         .msg_control = &control,
                         .msg_controllen = sizeof(control) };
 
-  if (!iov.iov_base) {
-    oc_error_set(err, OC_E_NOMEM, "no memory for a frame");
-    return oc_channel_break_read(c, OC_E_NOMEM);
-  }
   ssize_t n = recvmsg(c->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (n < 0)
     return receive_failed(c, err);
@@ -99,7 +98,10 @@ static int receive_some(struct oc_channel *c, struct oc_error *err)
     return protocol_error(c, err, "the peer sent too many descriptors");
   if (!n)
     return at_end(c, err);
-  oc_buf_commit(&c->in, (size_t)n);
+  if (oc_buf_append(&c->in, chunk, (size_t)n) < 0) {
+    oc_error_set(err, OC_E_NOMEM, "no memory for a frame");
+    return oc_channel_break_read(c, OC_E_NOMEM);
+  }
   return 1;
 }
 

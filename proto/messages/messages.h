@@ -25,6 +25,17 @@ size_t oc_message_cap(size_t len);
 /* Packs into `out` (replacing its content). 0, OC_E_NOMEM or OC_E_LIMIT (buffer cap). */
 int oc_message_pack(const void *message, struct oc_buf *out);
 
+/* An envelope (ToClient, ToDaemon) unread: its id, and number and bytes of its body,
+ * which is one message. */
+struct oc_envelope {
+  uint64_t id;
+  uint32_t number; /* as in the .proto file, 0: no body */
+  const uint8_t *body;
+  size_t body_len;
+};
+/* 0, or OC_E_PROTO when it is malformed or has several bodies. */
+int oc_envelope_look(const void *frame, size_t len, struct oc_envelope *ret);
+
 /* A report without its ops, which are nine tenths of it: for who shows findings and lists
  * only. The bytes may go away afterwards. OC_E_PROTO when malformed, OC_E_NOMEM. */
 int oc_report_unpack_brief(const void *body, size_t len, struct oc_arena *arena,

@@ -228,6 +228,79 @@ START_TEST(bad_descriptor_to_duplicate)
 }
 END_TEST
 
+/* The stream goes on as if nothing had been sent. */
+START_TEST(a_bad_descriptor_leaves_the_stream_whole)
+{
+  int fds[2] = { open_null(), -1 };
+  struct oc_frame f;
+
+  ck_assert_int_eq(oc_channel_send(a, "x", 1, fds, 2, false, NULL), OC_E_IO);
+  ck_assert_int_eq(oc_channel_send(a, "yz", 2, fds, 1, true, NULL), 0);
+  ck_assert_int_eq(oc_channel_wait(b, 1000, &f, NULL), 1);
+  ck_assert_uint_eq(f.len, 2);
+  ck_assert_uint_eq(f.n_fds, 1);
+  oc_frame_close_fds(&f);
+}
+END_TEST
+
+START_TEST(a_queued_frame_leaves_with_the_next)
+{
+  struct oc_frame f;
+  int fd = open_null();
+
+  ck_assert_int_eq(oc_channel_queue(a, "hello", 5, NULL), 0);
+  ck_assert(oc_channel_wants_write(a));
+  ck_assert_uint_eq(oc_channel_queued(a), OC_FRAME_HEADER + 5);
+  ck_assert_int_eq(oc_channel_read(b, NULL), 0); /* nothing has gone */
+  ck_assert_int_eq(oc_channel_send(a, "submit", 6, &fd, 1, true, NULL), 0);
+  ck_assert(!oc_channel_wants_write(a));
+  ck_assert_int_eq(oc_channel_read(b, NULL), 1); /* one read brings both */
+  ck_assert_int_eq(oc_channel_next(b, &f, NULL), 1);
+  ck_assert_uint_eq(f.len, 5);
+  ck_assert_uint_eq(f.n_fds, 0);
+  ck_assert_int_eq(oc_channel_next(b, &f, NULL), 1);
+  ck_assert_uint_eq(f.len, 6);
+  ck_assert_uint_eq(f.n_fds, 1);
+  oc_frame_close_fds(&f);
+}
+END_TEST
+
+/* Order, bytes and descriptors of queued frames of any size, into a socket that fills up.
+ */
+START_TEST(queued_frames_keep_their_order)
+{
+  uint8_t *body = calloc(1, 200000);
+  struct oc_frame f;
+  int got = 0;
+
+  for (int i = 0; i < 20; i++) {
+    int fd = open_null();
+    size_t len = i % 3 ? 200000 : 100;
+
+    body[0] = (uint8_t)(2 * i);
+    ck_assert_int_eq(oc_channel_queue(a, body, i % 2 ? 40 : 3000, NULL), 0);
+    body[0] = (uint8_t)(2 * i + 1);
+    ck_assert_int_eq(oc_channel_send(a, body, len, &fd, 1, true, NULL), 0);
+  }
+  ck_assert(oc_channel_wants_write(a));
+  while (got < 40) {
+    ck_assert_int_ge(oc_channel_flush(a, NULL), 0);
+    int rc = oc_channel_next(b, &f, NULL);
+    ck_assert_int_ge(rc, 0);
+    if (rc == 0) {
+      ck_assert_int_ge(oc_channel_read(b, NULL), 0);
+      continue;
+    }
+    ck_assert_int_eq(f.body[0], got);
+    ck_assert_uint_eq(f.n_fds, got % 2);
+    oc_frame_close_fds(&f);
+    got++;
+  }
+  ck_assert_uint_eq(oc_channel_queued(a), 0);
+  free(body);
+}
+END_TEST
+
 START_TEST(a_full_socket_and_a_slow_reader)
 {
   uint8_t *body = calloc(1, 300000);
@@ -430,6 +503,9 @@ int main(void)
   tcase_add_test(t, untaken_descriptors_die_with_the_channel);
   tcase_add_test(t, limits_of_sending);
   tcase_add_test(t, bad_descriptor_to_duplicate);
+  tcase_add_test(t, a_bad_descriptor_leaves_the_stream_whole);
+  tcase_add_test(t, a_queued_frame_leaves_with_the_next);
+  tcase_add_test(t, queued_frames_keep_their_order);
   tcase_add_test(t, a_full_socket_and_a_slow_reader);
   tcase_add_test(t, last_words_are_read_after_the_peer_has_gone);
   tcase_add_test(t, peer_that_leaves_unread_data_is_an_orderly_end);

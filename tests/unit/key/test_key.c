@@ -92,6 +92,26 @@ static void end(struct request *r)
   oc_arena_clear(&r->arena);
 }
 
+/* Every key that was built in this test, with the fingerprint of its request. */
+static struct {
+  uint8_t fingerprint[OC_SHA256_LEN], key[OC_SHA256_LEN];
+} built[512];
+static size_t n_built;
+
+/* Requests with one fingerprint have one key: what a flip changes in the key it changes
+ * in the fingerprint too. */
+static void check_fingerprint(const struct oc_key_request *req,
+                              const struct oc_key_parts *ps)
+{
+  ck_assert_uint_lt(n_built, OC_COUNT(built));
+  ck_assert_int_eq(oc_key_fingerprint(req, built[n_built].fingerprint), 0);
+  ck_assert_int_eq(oc_key_digest(ps, built[n_built].key), 0);
+  for (size_t i = 0; i < n_built; i++)
+    if (!memcmp(built[i].fingerprint, built[n_built].fingerprint, OC_SHA256_LEN))
+      ck_assert_mem_eq(built[i].key, built[n_built].key, OC_SHA256_LEN);
+  n_built++;
+}
+
 static struct oc_key_parts parts_of(struct request *r)
 {
   struct oc_key_parts ps;
@@ -99,6 +119,7 @@ static struct oc_key_parts parts_of(struct request *r)
 
   oc_key_parts_init(&ps, &r->arena);
   ck_assert_msg(oc_key_build(&r->req, &ps, &err) == 0, "%s", err.msg);
+  check_fingerprint(&r->req, &ps);
   return ps;
 }
 
@@ -184,6 +205,31 @@ START_TEST(every_flag)
       differs_only_in(&r, &before, &after, part);
     end(&r);
   }
+}
+END_TEST
+
+/* The same request again has its fingerprint, in memory of its own too; and names, values
+ * and lists do not run into each other. */
+START_TEST(fingerprint)
+{
+  uint8_t first[OC_SHA256_LEN], now[OC_SHA256_LEN];
+  struct request a, b;
+
+  start(&a);
+  start(&b);
+  ck_assert_int_eq(oc_key_fingerprint(&a.req, first), 0);
+  ck_assert_int_eq(oc_key_fingerprint(&b.req, now), 0);
+  ck_assert_mem_eq(first, now, sizeof(now));
+  set(&a, "op_name_map", "xy");
+  set(&b, "op_name_mapx", "y");
+  ck_assert_int_eq(oc_key_fingerprint(&a.req, first), 0);
+  ck_assert_int_eq(oc_key_fingerprint(&b.req, now), 0);
+  ck_assert_mem_ne(first, now, sizeof(now));
+  b.identity[2].text = NULL; /* a digest of zeros is no text */
+  ck_assert_int_eq(oc_key_fingerprint(&b.req, first), 0);
+  ck_assert_mem_ne(first, now, sizeof(now));
+  end(&a);
+  end(&b);
 }
 END_TEST
 
@@ -630,6 +676,7 @@ int main(void)
   SRunner *r = srunner_create(s);
 
   tcase_add_test(t, every_flag);
+  tcase_add_test(t, fingerprint);
   tcase_add_test(t, every_default_spelled_out);
   tcase_add_test(t, every_content);
   tcase_add_test(t, every_byte_of_a_folder);

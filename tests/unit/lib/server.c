@@ -32,7 +32,7 @@ void server_send(struct server *s, Omcc__V1__ToClient *m, const int *fds, size_t
   oc_buf_clear(&body);
 }
 
-static void greet(struct server *s)
+void server_greet(struct server *s)
 {
   Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
   Omcc__V1__Hello hello = OMCC__V1__HELLO__INIT;
@@ -49,7 +49,7 @@ static void greet(struct server *s)
   server_send(s, &m, NULL, 0);
 }
 
-pid_t server_start(const char *path, server_script script)
+static pid_t start(const char *path, server_script script, bool greet)
 {
   struct sockaddr_un addr = { .sun_family = AF_UNIX };
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -69,11 +69,21 @@ pid_t server_start(const char *path, server_script script)
                             oc_channel_new(accept(listener, NULL, NULL), 1 << 20) };
 
     oc_arena_init(&s.arena, 0);
-    if (i >= 0 && script)
-      greet(&s);
+    if (greet && script)
+      server_greet(&s);
     more = script ? script(&s, i) : 1;
     oc_channel_free(s.channel);
     oc_arena_clear(&s.arena);
   }
   _exit(0);
+}
+
+pid_t server_start(const char *path, server_script script)
+{
+  return start(path, script, true);
+}
+
+pid_t server_start_silent(const char *path, server_script script)
+{
+  return start(path, script, false);
 }

@@ -16,6 +16,10 @@ typedef int (*server_script)(struct server *s,
 
 /* Listens at `path` before it returns. The process ends when the script says so. */
 pid_t server_start(const char *path, server_script script);
+/* The same without greeting anybody: the script's first message is the Hello. */
+pid_t server_start_silent(const char *path, server_script script);
+/* Answers the Hello that comes next. */
+void server_greet(struct server *s);
 /* The next message of the client; NULL when it has gone. */
 Omcc__V1__ToDaemon *server_receive(struct server *s, struct oc_frame *frame);
 void server_send(struct server *s, Omcc__V1__ToClient *m, const int *fds, size_t n_fds);

@@ -1,5 +1,6 @@
 /* Opening what flags name: kinds of files, suggestions, pipes, confinement. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -140,9 +141,8 @@ static const struct external external[] = {
 START_TEST(confined)
 {
   const struct external *row = &external[_i];
-  struct omcc_error err = { 0 };
   const char *reason = "";
-  int dir = -1, fd;
+  int model, dir, fd;
 
   ck_assert_int_eq(mkdir("m", 0700), 0);
   ck_assert_int_eq(mkdir("m/sub", 0700), 0);
@@ -154,10 +154,38 @@ START_TEST(confined)
   ck_assert_int_eq(symlink("w.bin", "m/link-in"), 0);
   /* The model may be reached by a link: its own directory counts. */
   ck_assert_int_eq(symlink("m/m.onnx", "m.onnx"), 0);
-  ck_assert_int_eq(omcc_open_model_dir("m.onnx", &dir, &err), 0);
+  model = open("m.onnx", O_RDONLY | O_CLOEXEC);
+  dir = omcc_open_dir_of(model);
+  ck_assert_int_ge(dir, 0);
+  close(model);
   fd = omcc_open_external(dir, row->name, &reason);
   ck_assert_msg(!strcmp(reason, row->reason), "%s: %s", row->name, reason);
   ck_assert_int_eq(fd >= 0, !*row->reason);
+}
+END_TEST
+
+/* The file counts that was opened, wherever it is called by now and whatever the working
+ * directory is. */
+START_TEST(directory_of_the_opened_file)
+{
+  const char *reason = "";
+  int model, dir;
+
+  ck_assert_int_eq(mkdir("a", 0700), 0);
+  ck_assert_int_eq(mkdir("b", 0700), 0);
+  write_file("a/m.onnx", "x", 1);
+  write_file("b/w.bin", "x", 1);
+  model = open("a/m.onnx", O_RDONLY | O_CLOEXEC);
+  ck_assert_int_eq(rename("a/m.onnx", "b/m.onnx"), 0);
+  write_file("a/m.onnx", "y", 1);
+  ck_assert_int_eq(chdir("a"), 0);
+  dir = omcc_open_dir_of(model);
+  ck_assert_int_eq(chdir(".."), 0);
+  close(omcc_open_external(dir, "w.bin", &reason));
+  ck_assert_str_eq(reason, "");
+  ck_assert_int_eq(omcc_open_dir_of(-1), -1);
+  close(dir);
+  close(model);
 }
 END_TEST
 
@@ -171,6 +199,7 @@ TCase *files_cases(void)
   tcase_add_test(t, list_is_sealed);
   tcase_add_test(t, list_from_pipe);
   tcase_add_test(t, list_too_large);
+  tcase_add_test(t, directory_of_the_opened_file);
   tcase_add_loop_test(t, confined, 0, sizeof(external) / sizeof(external[0]));
   return t;
 }

@@ -1,5 +1,6 @@
 /* Whole conversations with a scripted daemon: results, external files, refusal, a daemon
  * that dies and comes back. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,16 +94,22 @@ static const struct omcc_callbacks callbacks = { .size = sizeof(callbacks),
                                                  .output = on_output,
                                                  .finished = on_finished };
 
-static struct omcc *connect_here(void)
+static struct omcc *connect_how(bool early)
 {
   struct omcc_options options = { .size = sizeof(options),
                                   .socket = socket_path,
-                                  .start = OMCC_START_NEVER };
+                                  .start = OMCC_START_NEVER,
+                                  .early = early };
   struct omcc_error err = { 0 };
   struct omcc *c = NULL;
 
   ck_assert_msg(omcc_connect(&options, &c, &err) == 0, "%s", err.msg);
   return c;
+}
+
+static struct omcc *connect_here(void)
+{
+  return connect_how(false);
 }
 
 static struct omcc_job *submit_here(struct omcc *c, struct seen *seen)
@@ -361,6 +368,135 @@ START_TEST(question)
 }
 END_TEST
 
+/* The request comes with the greeting: both are here before anything was answered. */
+static int early_script(struct server *s, int connection)
+{
+  Omcc__V1__Hello hello = OMCC__V1__HELLO__INIT;
+  struct oc_frame frame;
+  Omcc__V1__ToDaemon *m = server_receive(s, &frame);
+
+  (void)connection;
+  if (!m || m->body_case != OMCC__V1__TO_DAEMON__BODY_HELLO || frame.n_fds)
+    _exit(10);
+  m = server_receive(s, &frame);
+  if (!m || m->body_case != OMCC__V1__TO_DAEMON__BODY_SUBMIT ||
+      !check_files(m->submit, &frame))
+    _exit(11);
+  hello.min = hello.max = 1;
+  hello.pid = 4711;
+  send_body(s, 0, OMCC__V1__TO_CLIENT__BODY_HELLO, &hello, NULL, 0);
+  send_finished(s, m->id);
+  return 1;
+}
+
+START_TEST(early)
+{
+  struct seen seen = { 0 };
+  struct omcc_error err = { 0 };
+  struct omcc_peer peer;
+  struct omcc *c;
+  int status;
+
+  daemon_pid = server_start_silent(socket_path, early_script);
+  c = connect_how(true);
+  omcc_peer(c, &peer);
+  ck_assert_uint_eq(peer.pid, 0); /* nobody has greeted yet */
+  submit_here(c, &seen);
+  while (!seen.finished)
+    ck_assert_msg(omcc_wait(c, 5000, &err) == 0, "%s", err.msg);
+  ck_assert_str_eq(seen.member, "artifact");
+  omcc_peer(c, &peer);
+  ck_assert_uint_eq(peer.pid, 4711);
+  omcc_close(c);
+  waitpid(daemon_pid, &status, 0);
+  ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+static int other_version_script(struct server *s, int connection)
+{
+  Omcc__V1__Refusal refusal = OMCC__V1__REFUSAL__INIT;
+  struct oc_frame frame;
+
+  if (!server_receive(s, &frame))
+    _exit(10);
+  refusal.text = (char *)"other protocols only";
+  send_body(s, 0, OMCC__V1__TO_CLIENT__BODY_REFUSAL, &refusal, NULL, 0);
+  return connection; /* the second time it was too late to send a request */
+}
+
+/* A daemon of another version: one sentence and what to do, whether the request went out
+ * before its refusal came or after. */
+START_TEST(early_and_refused)
+{
+  struct seen seen = { 0 };
+  struct omcc_error err = { 0 };
+  struct omcc *c;
+  int rc = 0;
+
+  daemon_pid = server_start_silent(socket_path, other_version_script);
+  c = connect_how(true);
+  submit_here(c, &seen);
+  while (rc == 0)
+    rc = omcc_wait(c, 5000, &err);
+  if (rc == OMCC_E_CLOSED) /* it had gone before the request was written */
+    rc = omcc_reconnect(c, &err);
+  ck_assert_int_eq(rc, OMCC_E_PROTO);
+  ck_assert_str_eq(err.msg, "other protocols only");
+  ck_assert_ptr_nonnull(strstr(err.fix, "restart the daemon"));
+  ck_assert_int_eq(omcc_wait(c, 0, &err), OMCC_E_CLOSED);
+  ck_assert_uint_eq(seen.finished, 0);
+  omcc_close(c);
+  kill(daemon_pid, SIGKILL);
+  waitpid(daemon_pid, NULL, 0);
+}
+END_TEST
+
+/* Leaves the first client without a word, the second after its greeting. */
+static int leaving_script(struct server *s, int connection)
+{
+  struct oc_frame frame;
+  Omcc__V1__ToDaemon *m;
+
+  if (connection == 0)
+    return 0;
+  server_greet(s);
+  m = server_receive(s, &frame);
+  if (connection == 1)
+    return 0;
+  if (!m || m->body_case != OMCC__V1__TO_DAEMON__BODY_SUBMIT)
+    _exit(10);
+  send_finished(s, m->id);
+  return 1;
+}
+
+/* A daemon that was leaving already when we came has not lost our job: it may still be
+ * lost once by the next one. */
+START_TEST(early_and_nobody_there)
+{
+  struct seen seen = { 0 };
+  struct omcc_error err = { 0 };
+  struct omcc *c;
+  int rc, status;
+
+  daemon_pid = server_start_silent(socket_path, leaving_script);
+  c = connect_how(true);
+  submit_here(c, &seen);
+  for (int lost = 0; lost < 2; lost++) {
+    for (rc = 0; rc == 0;)
+      rc = omcc_wait(c, 5000, &err);
+    ck_assert_int_eq(rc, OMCC_E_CLOSED);
+    ck_assert_msg(omcc_reconnect(c, &err) == 0, "%s", err.msg);
+  }
+  while (!seen.finished)
+    ck_assert_msg(omcc_wait(c, 5000, &err) == 0, "%s", err.msg);
+  ck_assert_str_eq(seen.member, "artifact");
+  omcc_close(c);
+  waitpid(daemon_pid, &status, 0);
+  ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 static int unsent_member_script(struct server *s, int connection)
 {
   Omcc__V1__Finished done = OMCC__V1__FINISHED__INIT;
@@ -445,6 +581,9 @@ TCase *session_cases(void)
   tcase_add_test(t, submits_again_once);
   tcase_add_test(t, refused);
   tcase_add_test(t, question);
+  tcase_add_test(t, early);
+  tcase_add_test(t, early_and_refused);
+  tcase_add_test(t, early_and_nobody_there);
   tcase_add_test(t, member_without_file);
   tcase_add_test(t, a_strangers_socket);
   return t;

@@ -53,6 +53,41 @@ START_TEST(round_trip)
 }
 END_TEST
 
+/* An envelope tells whose it is and gives its body away as it came; what is cut anywhere
+ * is refused or has no body that reaches beyond the end. */
+START_TEST(envelopes)
+{
+  Omcc__V1__ToClient m = OMCC__V1__TO_CLIENT__INIT;
+  Omcc__V1__Status status = OMCC__V1__STATUS__INIT;
+  struct oc_envelope e;
+  struct oc_error err;
+  ProtobufCMessage *again;
+
+  m.id = 300;
+  m.body_case = OMCC__V1__TO_CLIENT__BODY_STATUS;
+  m.status = &status;
+  status.pid = 4711;
+  status.version = (char *)"v";
+  ck_assert_int_eq(oc_message_pack(&m, &out), 0);
+  ck_assert_int_eq(oc_envelope_look(out.data, out.len, &e), 0);
+  ck_assert_uint_eq(e.id, 300);
+  ck_assert_uint_eq(e.number, OMCC__V1__TO_CLIENT__BODY_STATUS);
+  ck_assert_int_eq(oc_message_unpack(&omcc__v1__status__descriptor, e.body, e.body_len,
+                                     &arena, &again, &err),
+                   0);
+  ck_assert_uint_eq(((Omcc__V1__Status *)again)->pid, 4711);
+  for (size_t len = 0; len < out.len; len++)
+    if (!oc_envelope_look(out.data, len, &e))
+      ck_assert(!e.body || e.body + e.body_len <= out.data + len);
+  /* Two bodies in one envelope. */
+  ck_assert_int_eq(oc_buf_append(&out, "\x3a\x00", 2), 0);
+  ck_assert_int_eq(oc_envelope_look(out.data, out.len, &e), OC_E_PROTO);
+  ck_assert_int_eq(oc_envelope_look("\x08\x05", 2, &e), 0); /* an id and nothing else */
+  ck_assert_uint_eq(e.id, 5);
+  ck_assert_uint_eq(e.number, 0);
+}
+END_TEST
+
 START_TEST(unknown_fields_are_no_error)
 {
   ProtobufCMessage *m = NULL;
@@ -274,6 +309,7 @@ int main(void)
 
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_add_test(t, round_trip);
+  tcase_add_test(t, envelopes);
   tcase_add_test(t, unknown_fields_are_no_error);
   tcase_add_test(t, malformed);
   tcase_add_test(t, empty_body_is_a_message_without_content);

@@ -63,6 +63,79 @@ START_TEST(an_unknown_version_is_refused_with_both_names)
 }
 END_TEST
 
+/* Greeting and request in one go: greeted first, then answered. */
+START_TEST(a_request_may_come_with_the_greeting)
+{
+  struct ask ask = { .id = 5, .model = house_file("m", "artifact abc\n") };
+  struct talk t;
+
+  for (int round = 0; round < 3; round++) { /* a miss, then hits */
+    talk_connect(&t);
+    hello(&t, 1, 1);
+    talk_submit(&t, &ask);
+    ck_assert_int_eq(talk_next(&t)->body_case, OMCC__V1__TO_CLIENT__BODY_HELLO);
+    ck_assert_uint_eq(
+        talk_until(&t, OMCC__V1__TO_CLIENT__BODY_FINISHED)->finished->status, 0);
+    ck_assert_uint_eq(t.last->id, 5);
+    ck_assert_int_gt(strlen(talk_artifact(&t)), 0);
+    talk_close(&t);
+  }
+}
+END_TEST
+
+/* ... and is not served when the versions do not fit. */
+START_TEST(a_request_behind_a_refused_greeting_is_not_served)
+{
+  struct ask ask = { .id = 5, .model = house_file("m", "artifact abc\n") };
+  struct talk t, other;
+
+  talk_connect(&t);
+  hello(&t, 2, 3);
+  talk_submit(&t, &ask);
+  talk_until(&t, OMCC__V1__TO_CLIENT__BODY_REFUSAL);
+  ck_assert_str_eq(t.last->refusal->code, "protocol");
+  ck_assert(talk_ended(&t));
+  talk_close(&t);
+  talk_open(&other);
+  ck_assert_uint_eq(talk_counter(&other, "requests"), 0);
+  talk_close(&other);
+}
+END_TEST
+
+/* Who asks and does not read is not listened to, and when it reads at last it gets every
+ * answer, in order. */
+START_TEST(answers_wait_for_who_does_not_read)
+{
+  Omcc__V1__ToDaemon m = OMCC__V1__TO_DAEMON__INIT;
+  Omcc__V1__StatusRequest status = OMCC__V1__STATUS_REQUEST__INIT;
+  uint64_t sent = 0, got = 0;
+  struct talk t, other;
+  struct oc_buf body;
+
+  talk_open(&t);
+  m.body_case = OMCC__V1__TO_DAEMON__BODY_STATUS;
+  m.status = &status;
+  oc_buf_init(&body, OC_MAX_FRAME);
+  while (!oc_channel_wants_write(t.channel) && sent < 200000) {
+    m.id = ++sent;
+    ck_assert_int_eq(oc_message_pack(&m, &body), 0);
+    ck_assert_int_eq(
+        oc_channel_send(t.channel, body.data, body.len, NULL, 0, false, NULL), 0);
+  }
+  oc_buf_clear(&body);
+  ck_assert(oc_channel_wants_write(t.channel)); /* the daemon has stopped reading */
+  talk_open(&other);
+  talk_counter(&other, "requests"); /* and serves others meanwhile */
+  talk_close(&other);
+  while (got < sent) {
+    ck_assert_ptr_nonnull(talk_next(&t));
+    ck_assert_uint_eq(t.last->id, ++got);
+    oc_channel_flush(t.channel, NULL);
+  }
+  talk_close(&t);
+}
+END_TEST
+
 START_TEST(who_does_not_greet_is_closed)
 {
   Omcc__V1__ToDaemon m = OMCC__V1__TO_DAEMON__INIT;
@@ -382,6 +455,9 @@ Suite *protocol_suite(void)
   tcase_add_checked_fixture(c, setup, house_teardown);
   tcase_add_test(c, a_greeting_names_version_pid_and_uid);
   tcase_add_test(c, an_unknown_version_is_refused_with_both_names);
+  tcase_add_test(c, a_request_may_come_with_the_greeting);
+  tcase_add_test(c, a_request_behind_a_refused_greeting_is_not_served);
+  tcase_add_test(c, answers_wait_for_who_does_not_read);
   tcase_add_test(c, who_does_not_greet_is_closed);
   tcase_add_test(c, who_greets_twice_is_closed);
   tcase_add_loop_test(c, a_broken_header_closes_the_connection, 0,
