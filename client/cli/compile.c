@@ -5,6 +5,7 @@
  * behind and ends stderr with a line that says FAILED. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -280,12 +281,37 @@ static int finish(struct cli_job *j)
   return 0;
 }
 
+/* True when the result would take the place of an input. */
+static bool replaces_input(struct cli *cli, const char *path)
+{
+  struct stat there, input;
+
+  if (stat(path, &there))
+    return false;
+  for (size_t i = 0; i < cli->flags.n; i++) {
+    const struct oc_flag *f = &cli->flags.items[i];
+
+    if (!f->info ||
+        (f->info->content != OC_FLAG_FILE && f->info->content != OC_FLAG_LIST) ||
+        stat(f->value, &input) || input.st_dev != there.st_dev ||
+        input.st_ino != there.st_ino)
+      continue;
+    oc_finding_add(&cli->findings, OC_FINDING_OUTPUT_IS_INPUT, path, "flag", f->name,
+                   NULL)
+        ->flag = "output";
+    return true;
+  }
+  return false;
+}
+
 static int check_output(struct cli *cli)
 {
   const char *output = oc_flags_get(&cli->flags, "output");
   struct omcc_error err = { 0 };
   const char *path = output ? oc_arena_printf(&cli->arena, "%s.om", output) : NULL;
 
+  if (path && replaces_input(cli, path))
+    return cli_refuse(cli, SCHEMA, OMCC_REQUEST, "the request cannot be carried out");
   if (path && !oc_flags_get(&cli->flags, "singleop") && omcc_place_check(path, &err) < 0)
     return cli_fail(cli, SCHEMA, &err);
   return 0;

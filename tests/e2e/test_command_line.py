@@ -23,6 +23,15 @@ class CommandLine(Case):
         self.no_leftovers()
         return result
 
+    def test_an_output_that_is_an_input(self):
+        for flag, words in (("model", ["--model=same.om"] + FULL[1:3]),
+                            ("keep_dtype", FULL[:3] + ["--keep_dtype=same.om"])):
+            with self.subTest(flag):
+                self.world.write("same.om", "content")
+                result = self.refused(words + ["--output=./same"], "output-is-input")
+                self.assertIn(f"--{flag}", result.err)
+                self.assertEqual((self.world.work / "same.om").read_text(), "content")
+
     def test_c58_missing_space(self):
         words = FULL[:3] + ["--input_shape=images:1,3,8,8--output=o"]
         result = self.refused(words, "flag-joined", "flag-missing")
