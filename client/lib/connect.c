@@ -115,12 +115,13 @@ static int greet(struct omcc *c, int fd, int64_t deadline, struct omcc_error *er
 
 /* Somebody listens: the greeting goes out with the first request, the answer to it comes
  * with the first answer. */
-static int greet_later(struct omcc *c, int fd, struct omcc_error *err)
+static int greet_later(struct omcc *c, int fd, int64_t deadline, struct omcc_error *err)
 {
   struct oc_channel *ch = oc_channel_new(fd, OMCC_WRITE_CAP);
   int rc;
 
   c->early = false;
+  c->greet_by_ms = deadline;
   if (!ch) {
     close(fd);
     return omcc_fail(err, OMCC_E_NOMEM, OMCC_BUG, "no memory for a connection");
@@ -195,7 +196,7 @@ static int attempt(struct omcc *c, int64_t deadline, struct omcc_error *err)
       close(fd);
     if (rc < 0)
       return rc;
-    return c->early ? greet_later(c, fd, err) : greet(c, fd, deadline, err);
+    return c->early ? greet_later(c, fd, deadline, err) : greet(c, fd, deadline, err);
   }
   c->early = false;
   if (here.code) {

@@ -40,10 +40,11 @@ struct omcc {
   uint32_t peer_pid, peer_uid;
   bool given; /* the socket was named, it is not the usual place */
   char *peer_build;
-  bool early;     /* the next connection need not wait for the greeting */
-  bool greeted;   /* by the daemon, on this connection */
-  bool started;   /* by this connection */
-  bool delivered; /* this dispatch finished something */
+  bool early;          /* the next connection need not wait for the greeting */
+  bool greeted;        /* by the daemon, on this connection */
+  int64_t greet_by_ms; /* until then it must, when we did not wait for it */
+  bool started;        /* by this connection */
+  bool delivered;      /* this dispatch finished something */
   uint64_t next_id;
   struct omcc_job *jobs; /* newest first */
   struct omcc_question_state question;

@@ -303,6 +303,16 @@ int omcc_dispatch(struct omcc *c, struct omcc_error *err)
   return 0;
 }
 
+/* How long may be waited: not for ever for a daemon that does not greet. */
+static int patience(const struct omcc *c, int timeout_ms)
+{
+  int64_t left = c->greet_by_ms - omcc_now_ms();
+
+  if (left < 0)
+    left = 0;
+  return timeout_ms < 0 || left < timeout_ms ? (int)left : timeout_ms;
+}
+
 int omcc_wait(struct omcc *c, int timeout_ms, struct omcc_error *err)
 {
   struct pollfd p = { .fd = omcc_fd(c), .events = omcc_events(c) };
@@ -310,9 +320,11 @@ int omcc_wait(struct omcc *c, int timeout_ms, struct omcc_error *err)
 
   if (p.fd < 0)
     return omcc_fail(err, OMCC_E_CLOSED, OMCC_DAEMON, "the daemon went away");
-  r = poll(&p, 1, timeout_ms);
+  r = poll(&p, 1, c->greeted ? timeout_ms : patience(c, timeout_ms));
   if (r < 0 && errno != EINTR)
     return omcc_fail(err, OMCC_E_IO, OMCC_DAEMON, "cannot wait for the daemon: %s",
                      strerror(errno));
+  if (r == 0 && !c->greeted && omcc_now_ms() >= c->greet_by_ms)
+    return omcc_fail(err, OMCC_E_BUSY, OMCC_DAEMON, "the daemon did not answer in time");
   return r > 0 ? omcc_dispatch(c, err) : 0;
 }

@@ -94,11 +94,14 @@ static const struct omcc_callbacks callbacks = { .size = sizeof(callbacks),
                                                  .output = on_output,
                                                  .finished = on_finished };
 
+static uint32_t patience_ms; /* 0: as long as it takes */
+
 static struct omcc *connect_how(bool early)
 {
   struct omcc_options options = { .size = sizeof(options),
                                   .socket = socket_path,
                                   .start = OMCC_START_NEVER,
+                                  .timeout_ms = patience_ms,
                                   .early = early };
   struct omcc_error err = { 0 };
   struct omcc *c = NULL;
@@ -497,6 +500,37 @@ START_TEST(early_and_nobody_there)
 }
 END_TEST
 
+static int silent_script(struct server *s, int connection)
+{
+  struct oc_frame frame;
+
+  (void)connection;
+  while (server_receive(s, &frame))
+    continue;
+  return 1;
+}
+
+/* A daemon that listens and never says a word is not waited for for ever. */
+START_TEST(early_and_silent)
+{
+  struct seen seen = { 0 };
+  struct omcc_error err = { 0 };
+  struct omcc *c;
+  int rc = 0;
+
+  daemon_pid = server_start_silent(socket_path, silent_script);
+  patience_ms = 300;
+  c = connect_how(true);
+  submit_here(c, &seen);
+  while (rc == 0)
+    rc = omcc_wait(c, -1, &err);
+  ck_assert_int_eq(rc, OMCC_E_BUSY);
+  ck_assert_str_eq(err.msg, "the daemon did not answer in time");
+  omcc_close(c);
+  waitpid(daemon_pid, NULL, 0);
+}
+END_TEST
+
 static int unsent_member_script(struct server *s, int connection)
 {
   Omcc__V1__Finished done = OMCC__V1__FINISHED__INIT;
@@ -584,6 +618,7 @@ TCase *session_cases(void)
   tcase_add_test(t, early);
   tcase_add_test(t, early_and_refused);
   tcase_add_test(t, early_and_nobody_there);
+  tcase_add_test(t, early_and_silent);
   tcase_add_test(t, member_without_file);
   tcase_add_test(t, a_strangers_socket);
   return t;
