@@ -34,13 +34,13 @@ static uint64_t mapped_bytes(const struct oc_job *job)
   return sum;
 }
 
-/* Weights of inputs are pages of their files: those that lie wholly inside `p` are given
+/* Weights of inputs are pages of their files: those that hold a part of `p` are given
  * back and come again from the page cache when they are read again. */
 static void release_pages(void *ctx, const void *p, size_t len)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
-  uintptr_t to = ((uintptr_t)p + len) / page * page;
+  uintptr_t from = (uintptr_t)p / page * page;
+  uintptr_t to = ((uintptr_t)p + len + page - 1) / page * page;
 
   (void)ctx;
   if (from < to)
@@ -100,17 +100,13 @@ static void set_profiles(const struct oc_job *job, struct oc_builtin_options *o)
 int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
                    struct oc_error *err)
 {
-  struct oc_hashing *hashing = oc_hashing_new();
-  struct oc_builtin_options options = { .hash_begin = oc_hashing_begin,
-                                        .hash_update = oc_hashing_update,
-                                        .hash_end = oc_hashing_end,
-                                        .hash_ctx = hashing };
+  struct oc_builtin_options options = { .digest = oc_sha256_bytes,
+                                        .n_lanes = OC_LANES,
+                                        .each_lane = oc_lanes_each };
   struct oc_builtin_info info;
   struct oc_buf identity;
   uint64_t start = oc_now_us();
 
-  if (!hashing)
-    return oc_error_set(err, OC_E_NOMEM, "no memory for digests");
   if (mapped_bytes(job) > OC_KEEP_MAPPED)
     options.release = release_pages;
   options.label =
@@ -124,7 +120,6 @@ int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
   int r = oc_builtin_plan(job->graph, &options, &job->findings, &job->output, err);
   if (r == 0)
     r = oc_builtin_identity(job->output, &identity, err);
-  oc_hashing_free(hashing);
   if (r == 0 && oc_sha256_bytes(identity.data, identity.len, ret_key) < 0)
     r = oc_error_set(err, OC_E_NOMEM, "no memory for the plan key");
   oc_buf_clear(&identity);

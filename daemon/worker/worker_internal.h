@@ -3,8 +3,8 @@
  * One binary, three lives. The zygote (main) receives the op tables, parses them once
  * and forks children ahead of need. A child enters the sandbox, says Hello, and serves
  * exactly one job over its own socket; then it exits, so that no memory, counter or fault
- * passes from one job or user to the next. Single-threaded but for the thread that
- * digests while constants are converted. */
+ * passes from one job or user to the next. Single-threaded but for one more thread
+ * while constants are converted (lanes.c). */
 #ifndef OC_WORKER_INTERNAL_H
 #define OC_WORKER_INTERNAL_H
 
@@ -140,14 +140,11 @@ int oc_job_prepare(struct oc_job *job, uint8_t ret_key[32], uint64_t *ret_size,
 int oc_job_build(struct oc_job *job, int output_fd, uint64_t *ret_size,
                  struct oc_error *err);
 
-/* ---- hashing.c: the running digest that emit asks for, in a thread ---- */
+/* ---- lanes.c: each() of emit's lanes; two of them ---- */
 
-struct oc_hashing;
-struct oc_hashing *oc_hashing_new(void); /* NULL: no memory */
-void oc_hashing_free(struct oc_hashing *h);
-void oc_hashing_begin(void *hashing);
-void oc_hashing_update(void *hashing, const void *p, size_t len);
-int oc_hashing_end(void *hashing, uint8_t ret[32]);
+#define OC_LANES 2u
+int oc_lanes_each(void *ctx, unsigned n_lanes, uint64_t n,
+                  int (*work)(void *arg, unsigned lane, uint64_t i), void *arg);
 
 /* ---- verify.c ---- */
 

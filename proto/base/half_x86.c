@@ -48,32 +48,57 @@ FAST static inline void widen(struct range *r, __m256i f)
   r->min = _mm256_min_epu32(r->min, _mm256_add_epi32(mag, _mm256_set1_epi32(-1)));
 }
 
-static void count_each(const uint8_t *src, uint32_t over, uint32_t under,
-                       struct oc_half_tally *t)
+FAST static uint32_t sum_of(__m256i v)
 {
-  for (size_t i = 0; i < BLOCK; i++) {
-    uint32_t mag;
-    memcpy(&mag, src + 4 * i, sizeof mag);
-    mag &= MAG32;
-    if (mag >= INF32)
-      continue;
-    t->overflow += mag >= over;
-    t->underflow += mag != 0 && mag <= under;
-    t->max = mag > t->max ? mag : t->max;
+  uint32_t lanes[LANES], sum = 0;
+
+  memcpy(lanes, &v, sizeof lanes);
+  for (int i = 0; i < LANES; i++)
+    sum += lanes[i];
+  return sum;
+}
+
+FAST static uint32_t most_of(__m256i v)
+{
+  uint32_t lanes[LANES], most = 0;
+
+  memcpy(lanes, &v, sizeof lanes);
+  for (int i = 0; i < LANES; i++)
+    most = lanes[i] > most ? lanes[i] : most;
+  return most;
+}
+
+/* Magnitudes are positive as signed numbers, so the signed comparison will do; a lane
+ * that compares true is -1. */
+FAST static void count_each(const uint8_t *src, uint32_t over, uint32_t under,
+                            struct oc_half_tally *t)
+{
+  const __m256i zero = _mm256_setzero_si256(), inf = _mm256_set1_epi32((int)INF32);
+  const __m256i below_over = _mm256_set1_epi32((int)over - 1);
+  const __m256i above_under = _mm256_set1_epi32((int)under + 1);
+  __m256i overs = zero, unders = zero, max = zero;
+
+  for (size_t i = 0; i < BLOCK; i += LANES) {
+    __m256i mag = _mm256_and_si256(load(src + 4 * i), _mm256_set1_epi32((int)MAG32));
+    mag = _mm256_and_si256(mag, _mm256_cmpgt_epi32(inf, mag)); /* finite or zero */
+    __m256i tiny = _mm256_and_si256(_mm256_cmpgt_epi32(above_under, mag),
+                                    _mm256_cmpgt_epi32(mag, zero));
+    overs = _mm256_sub_epi32(overs, _mm256_cmpgt_epi32(mag, below_over));
+    unders = _mm256_sub_epi32(unders, tiny);
+    max = _mm256_max_epi32(max, mag);
   }
+  t->overflow += sum_of(overs);
+  t->underflow += sum_of(unders);
+  uint32_t most = most_of(max);
+  t->max = most > t->max ? most : t->max;
 }
 
 FAST static void add_up(const struct range *r, const uint8_t *src, uint32_t over,
                         uint32_t under, struct oc_half_tally *t)
 {
-  uint32_t max[LANES], min[LANES], high = 0, low = UINT32_MAX;
+  uint32_t high = most_of(r->max);
+  uint32_t low = ~most_of(_mm256_xor_si256(r->min, _mm256_set1_epi32(-1)));
 
-  memcpy(max, &r->max, sizeof max);
-  memcpy(min, &r->min, sizeof min);
-  for (int i = 0; i < LANES; i++) {
-    high = max[i] > high ? max[i] : high;
-    low = min[i] < low ? min[i] : low;
-  }
   if (high >= over || low < under)
     count_each(src, over, under, t);
   else

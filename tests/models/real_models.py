@@ -1,10 +1,18 @@
 """Which real models there are, and what is expected of each.
 
+    real_models.py [--npm DIR]
+
 Those of npm packages are installed by tests/run; more of them may lie in the folder
 $OMCC_FACTS_DIR/models/files. A model that must be refused has the finding that says so.
+
+As a program it lists them, each content once, one line each with tabs between: name, path,
+words of a request (framework first), external data file or `-`, the finding that refuses it
+or `-`. Exit status 77 and a sentence when there is none.
 """
+import argparse
 import os
 import pathlib
+import sys
 
 # npm package and file; tests/npm/package.json has the versions.
 NPM = [
@@ -56,3 +64,31 @@ def more_models():
     """What lies in the folder of public models, each content once."""
     folder = pathlib.Path(os.environ.get("OMCC_FACTS_DIR") or "absent", "models", "files")
     return [Model(p) for p in sorted([*folder.glob("*/*.onnx"), *folder.glob("*/*.pb")])]
+
+
+def external(model):
+    """The file beside an ONNX model that it names for its weights, or None."""
+    data = model.path.read_bytes()
+    beside = (p for p in sorted(model.path.parent.iterdir()) if p.suffix not in (".onnx", ".pb", ".md"))
+    return next((p for p in beside if model.onnx and p.is_file() and p.name.encode() in data), None)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--npm", nargs="?", default="")
+    args = parser.parse_args()
+    seen = set()
+    for model in npm_models(args.npm)[0] + more_models():
+        data = model.path.read_bytes()
+        if data in seen:
+            continue
+        seen.add(data)
+        words = " ".join(w.removeprefix("--") for w in model.words[1:])
+        print(f"{model.name.removesuffix('.onnx')}\t{model.path}\t{words}\t{external(model) or '-'}\t{model.refused or '-'}")
+    if not seen:
+        print("no real model: neither the npm packages of tests/run nor $OMCC_FACTS_DIR/models/files", file=sys.stderr)
+    return 0 if seen else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,7 +8,7 @@
 
 struct oc_builtin {
   struct oc_emit_plan *plan;
-  struct oc_emit_hash hash;
+  struct oc_emit_lanes lanes;
 };
 
 int oc_builtin_plan(struct oc_graph *graph, const struct oc_builtin_options *opt,
@@ -18,8 +18,7 @@ int oc_builtin_plan(struct oc_graph *graph, const struct oc_builtin_options *opt
 
   if (!b)
     return oc_error_set(err, OC_E_NOMEM, "not enough memory");
-  b->hash = (struct oc_emit_hash){ opt->hash_begin, opt->hash_update, opt->hash_end,
-                                   opt->hash_ctx };
+  b->lanes = (struct oc_emit_lanes){ opt->n_lanes, opt->each_lane, opt->lanes_ctx };
   struct oc_emit_options emit = {
     .label = opt->label,
     .soc = opt->soc,
@@ -31,7 +30,8 @@ int oc_builtin_plan(struct oc_graph *graph, const struct oc_builtin_options *opt
     .profiles = { opt->profile_kind, opt->n_profiles, opt->profile_width,
                   opt->profile_values, opt->profile_names, opt->n_profile_names,
                   opt->use_profile, opt->use_profile_ctx },
-    .hash = opt->hash_begin ? &b->hash : NULL,
+    .digest = opt->digest,
+    .lanes = opt->n_lanes ? &b->lanes : NULL,
     .release = opt->release,
     .release_ctx = opt->release_ctx,
   };

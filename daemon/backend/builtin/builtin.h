@@ -32,11 +32,13 @@ struct oc_builtin_options {
   size_t n_profile_names;
   void (*use_profile)(void *ctx, int profile);
   void *use_profile_ctx;
-  /* A running digest for the plan key, see emit.h; all NULL: no plan key. */
-  void (*hash_begin)(void *ctx);
-  void (*hash_update)(void *ctx, const void *p, size_t len);
-  int (*hash_end)(void *ctx, uint8_t ret[32]);
-  void *hash_ctx;
+  /* A digest for the plan key, see emit.h; NULL: no plan key. */
+  int (*digest)(const void *p, size_t len, uint8_t ret[32]);
+  /* Lanes in which constants are made, see emit.h; 0: one after the other. */
+  unsigned n_lanes;
+  int (*each_lane)(void *ctx, unsigned n_lanes, uint64_t n,
+                   int (*work)(void *arg, unsigned lane, uint64_t i), void *arg);
+  void *lanes_ctx;
   /* Mapped bytes that are not needed for now, see emit.h. */
   void (*release)(void *ctx, const void *p, size_t len);
   void *release_ctx;

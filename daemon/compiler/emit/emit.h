@@ -1,7 +1,7 @@
 /* Emit: a judged graph becomes the bytes of an .om file.
  *
  * Two steps. oc_emit_prepare() decides every byte but the weights': it orders and folds
- * constants, goes through them once (converted in bounded chunks, digested and counted),
+ * constants, goes through them once (converted in bounded pieces, digested and counted),
  * plans memory, writes MODEL_DEF, TASK_INFO and MODEL_INOUT_INFO into memory, and knows
  * the exact size of the file. oc_emit_write() then writes it once, weights converted
  * again, straight from the mapped model to the file.
@@ -39,14 +39,14 @@
 
 struct oc_graph;
 
-/* A running digest, such as SHA-256: begin, any number of updates, end. `end` returns 0
- * or an OC_E_* code. Equal results must mean equal bytes. An update may return before its
- * bytes are digested: they stay as they are until the update behind the next one has
- * returned, or `end`. */
-struct oc_emit_hash {
-  void (*begin)(void *ctx);
-  void (*update)(void *ctx, const void *p, size_t len);
-  int (*end)(void *ctx, uint8_t ret[32]);
+/* Several lanes of work: each() calls work(arg, lane, i) once for every i below `n`, in
+ * any order, from up to `n_lanes` threads, each with a lane number of its own below that.
+ * It returns when all are done: 0, or a failure of one, behind which the rest may be
+ * left. */
+struct oc_emit_lanes {
+  unsigned n;
+  int (*each)(void *ctx, unsigned n_lanes, uint64_t n,
+              int (*work)(void *arg, unsigned lane, uint64_t i), void *arg);
   void *ctx;
 };
 
@@ -71,9 +71,15 @@ struct oc_emit_options {
     void (*use)(void *ctx, int profile);
     void *use_ctx;
   } profiles;
-  const struct oc_emit_hash *hash; /* NULL: oc_emit_identity() is not available */
+  /* A digest of bytes such as SHA-256: 0 or an OC_E_* code; equal results must mean equal
+   * bytes. Called from every lane. NULL: oc_emit_identity() is not available. */
+  int (*digest)(const void *p, size_t len, uint8_t ret[32]);
+  /* Constants are made in these, by oc_emit_prepare() and oc_emit_write(). NULL: one
+   * after the other; the bytes are the same. */
+  const struct oc_emit_lanes *lanes;
   /* Told of mapped bytes that are not needed for now (they may be read again later): the
-   * owner of the mapping may let go of the memory. May be NULL. */
+   * owner of the mapping may let go of the memory. Called from every lane. May be NULL.
+   */
   void (*release)(void *ctx, const void *p, size_t len);
   void *release_ctx;
   uint64_t max_model_def; /* 0: OC_MAX_MODEL_DEF; smaller values are for tests */
@@ -107,9 +113,8 @@ int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
 
 /* Writes the file from offset 0 of `fd`, an empty regular file: preallocated first, then
  * pwrite. OC_E_LIMIT when there is no space (`err` says so; nothing but the preallocation
- * was tried then), OC_E_IO when a write fails, OC_E_CHANGED
- * when the mapped model was shortened meanwhile. May be called again for another
- * file. */
+ * was tried then), OC_E_IO when a write fails. A mapped model that is shortened meanwhile
+ * is a SIGBUS, here and in oc_emit_prepare(). May be called again for another file. */
 int oc_emit_write(const struct oc_emit_plan *p, int fd, struct oc_error *err);
 
 #endif

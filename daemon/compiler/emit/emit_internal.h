@@ -17,8 +17,12 @@
 #define OC_ATTR_OUTPUT_NAMES "_output_names"
 /* Bytes of a tensor in memory: rounded up to this, plus this. */
 #define EMIT_MEM_ALIGN 32u
-/* Bytes converted at one time: small enough for the second-level cache. */
+/* Bytes compared at one time. */
 #define EMIT_CHUNK (256u << 10)
+/* Bytes made at one time: with the floats they are made of they fit a core's own cache.
+ */
+#define EMIT_PIECE     (128u << 10)
+#define EMIT_MAX_LANES 8u
 
 /* A constant as stored: a model's value in the dtype in which it is read. */
 struct emit_const {
@@ -32,7 +36,6 @@ struct emit_const {
   uint64_t fingerprint;           /* of size and of samples of the stored bytes */
   bool stored;                    /* false: shares the bytes of one that comes before */
   const struct emit_const *share; /* that one */
-  uint8_t digest[32];             /* of the stored bytes; stored ones, with a hash */
   struct oc_lowering lowering;
 };
 
@@ -96,6 +99,7 @@ struct oc_emit_plan {
   struct emit_block **list;
   size_t n_blocks;
   uint32_t n_steps;
+  uint8_t *digests; /* of the weights' pieces, 32 bytes each; NULL without a digest */
   uint64_t io_size; /* at the end of the feature-map memory */
   bool dynamic;
   struct oc_emit_stats stats;
@@ -126,18 +130,25 @@ uint64_t emit_padded(uint64_t bytes);
 
 /* weights.c */
 int emit_weights(struct oc_emit_plan *p, struct oc_error *err);
-/* scan.c: digests the stored bytes of every constant and counts what is lost. */
+/* scan.c: digests what is stored of the constants and counts what is lost. */
 int emit_scan(struct oc_emit_plan *p, struct oc_error *err);
+/* pieces.c: `work` gets every piece of what is stored, in any order and from several
+ * lanes at once; `at` is the place in WEIGHTS_DATA. With `count` what lowering loses is
+ * added up in each constant. 0, OC_E_NOMEM, or what a work returned. */
+typedef int (*emit_piece_fn)(void *arg, unsigned lane, uint64_t i, uint64_t at,
+                             const void *p, size_t len);
+int emit_each_piece(const struct oc_emit_plan *p, bool count, emit_piece_fn work,
+                    void *arg);
+uint64_t emit_n_pieces(const struct oc_emit_plan *p);
 /* lost.c: findings about what the scan counted. */
 void emit_report_lost(struct oc_emit_plan *p, struct oc_findings *fs);
-/* Stored bytes up to `at` have been made: lets go of the mapped ones behind them, from
- * `*done` on, now and then. */
-void emit_release(const struct oc_emit_plan *p, const struct emit_const *c,
-                  uint64_t *done, uint64_t at);
+/* scan.c: stored bytes [from, to) of a constant are made: lets go of the mapped ones. */
+void emit_release(const struct oc_emit_plan *p, const struct emit_const *c, uint64_t from,
+                  uint64_t to);
 /* convert.c */
 bool emit_can_convert(enum oc_dtype from, enum oc_dtype to);
-/* Stored bytes [at, at + len) of a constant, `len` <= EMIT_CHUNK: a slice of the value or
- * `scratch` (EMIT_CHUNK bytes). `at` is a multiple of the element size. Adds what the
+/* Stored bytes [at, at + len) of a constant: a slice of the value or `scratch` (`len`
+ * bytes). `at` is a multiple of the element size. Adds what the
  * conversion loses to `stat`, which may be NULL. */
 const uint8_t *emit_stored(const struct emit_const *c, uint64_t at, size_t len,
                            uint8_t *scratch, struct oc_lowering *stat);

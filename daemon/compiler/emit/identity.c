@@ -1,12 +1,12 @@
 /* What the written bytes depend on, and nothing else: the finished parts by their
- * digests, and for each stored constant its place and the digest of its stored bytes. */
+ * digests, and the constants as they will be stored by the digests of their pieces. */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "emit_internal.h"
 
 /* Changes when the same parts would be written differently. */
-#define IDENTITY_HEAD "omcc emit 2\n"
+#define IDENTITY_HEAD "omcc emit 3\n"
 
 static void put64(struct oc_buf *out, uint64_t v)
 {
@@ -22,11 +22,7 @@ static int put_digest(const struct oc_emit_plan *p, struct oc_buf *out, const vo
 {
   uint8_t digest[32];
 
-  const struct oc_emit_hash *h = p->opt.hash;
-
-  h->begin(h->ctx);
-  h->update(h->ctx, data, len);
-  if (h->end(h->ctx, digest) < 0)
+  if (p->opt.digest(data, len, digest) < 0)
     return oc_error_set(err, OC_E_IO, "cannot digest a part of the .om file");
   put64(out, len);
   oc_buf_append(out, digest, sizeof digest);
@@ -36,7 +32,7 @@ static int put_digest(const struct oc_emit_plan *p, struct oc_buf *out, const vo
 int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
                      struct oc_error *err)
 {
-  if (!p->opt.hash)
+  if (!p->opt.digest)
     return oc_error_set(err, OC_E_ARG, "no digest function was given");
   oc_buf_puts(out, IDENTITY_HEAD);
   for (uint32_t m = 0; m < p->n_models; m++) {
@@ -49,13 +45,7 @@ int oc_emit_identity(const struct oc_emit_plan *p, struct oc_buf *out,
         return rc;
     }
   }
-  for (size_t i = 0; i < p->n_consts; i++) {
-    const struct emit_const *c = p->consts[i];
-    if (!c->stored)
-      continue;
-    put64(out, c->offset);
-    put64(out, c->size);
-    oc_buf_append(out, c->digest, sizeof c->digest);
-  }
+  put64(out, p->stats.weight_size);
+  oc_buf_append(out, p->digests, 32 * (size_t)emit_n_pieces(p));
   return out->failed ? emit_no_memory(err) : 0;
 }

@@ -1,60 +1,66 @@
 /* One walk over the constants before anything is written: the bytes that will be stored
- * are made in cache-sized chunks, digested, counted, and forgotten. Converting twice
- * (again when the file is written) costs less than keeping half a model in memory. */
+ * are digested, and what lowering loses is counted. */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "emit_internal.h"
 
-/* Bytes of the file that are let go at a time: enough that asking costs nothing. */
-#define RELEASE_STEP (4u << 20)
-
-void emit_release(const struct oc_emit_plan *p, const struct emit_const *c,
-                  uint64_t *done, uint64_t at)
+void emit_release(const struct oc_emit_plan *p, const struct emit_const *c, uint64_t from,
+                  uint64_t to)
 {
-  uint64_t from = oc_dtype_bits(c->value->dtype), to = oc_dtype_bits(c->to);
+  uint64_t of = oc_dtype_bits(c->value->dtype), as = oc_dtype_bits(c->to);
 
-  if (!p->opt.release || !c->value->mapped || (at - *done < RELEASE_STEP && at < c->size))
+  if (!p->opt.release || !c->value->mapped)
     return;
-  uint64_t begin = *done * from / to, end = at * from / to;
+  uint64_t begin = from * of / as, end = to * of / as;
   p->opt.release(p->opt.release_ctx, c->value->data + begin, (size_t)(end - begin));
-  *done = at;
 }
 
-/* Two pieces of scratch in turn: while one is converted, the other may be digested.
- * Constants that share bytes are only counted: they may come from other values. */
-static int scan_one(const struct oc_emit_plan *p, struct emit_const *c, uint8_t *scratch)
+static int digest_piece(void *arg, unsigned lane, uint64_t i, uint64_t at, const void *p,
+                        size_t len)
 {
-  const struct oc_emit_hash *h = c->stored ? p->opt.hash : NULL;
-  uint64_t released = 0;
+  const struct oc_emit_plan *plan = arg;
 
-  if (!h && c->to == c->value->dtype)
-    return 0;
-  if (h)
-    h->begin(h->ctx);
+  (void)lane;
+  (void)at;
+  return plan->opt.digest(p, len, plan->digests + 32 * i);
+}
+
+static int only_count(void *arg, unsigned lane, uint64_t i, uint64_t at, const void *p,
+                      size_t len)
+{
+  (void)arg, (void)lane, (void)i, (void)at, (void)p, (void)len;
+  return 0;
+}
+
+/* Of a constant that is not stored: another one has its bytes, made from other values. */
+static void count(const struct oc_emit_plan *p, struct emit_const *c, uint8_t *scratch)
+{
+  if (c->to == c->value->dtype)
+    return;
   for (uint64_t at = 0; at < c->size; at += EMIT_CHUNK) {
     size_t len = c->size - at < EMIT_CHUNK ? (size_t)(c->size - at) : EMIT_CHUNK;
-    uint8_t *to = scratch + (at / EMIT_CHUNK % 2) * EMIT_CHUNK;
-    const uint8_t *bytes = emit_stored(c, at, len, to, &c->lowering);
-    if (h)
-      h->update(h->ctx, bytes, len);
-    emit_release(p, c, &released, at + len);
+    emit_stored(c, at, len, scratch, &c->lowering);
+    emit_release(p, c, at, at + len);
   }
-  return h ? h->end(h->ctx, c->digest) : 0;
 }
 
 int emit_scan(struct oc_emit_plan *p, struct oc_error *err)
 {
-  auto_free uint8_t *scratch = malloc(2 * (size_t)EMIT_CHUNK);
+  auto_free uint8_t *scratch = malloc(EMIT_CHUNK);
 
-  if (!scratch)
+  if (p->opt.digest)
+    p->digests = oc_arena_alloc(&p->arena, 32 * (size_t)emit_n_pieces(p) + 1);
+  if (!scratch || (p->opt.digest && !p->digests))
     return emit_no_memory(err);
+  if (emit_each_piece(p, true, p->opt.digest ? digest_piece : only_count, p) < 0)
+    return oc_error_set(err, OC_E_IO, "cannot digest the constants");
   for (size_t i = 0; i < p->n_consts; i++) {
     struct emit_const *c = p->consts[i];
     if (c->share && c->share->value == c->value && c->share->to == c->to)
       c->lowering = c->share->lowering;
-    else if (scan_one(p, c, scratch) < 0)
-      return oc_error_set(err, OC_E_IO, "cannot digest constant '%s'", c->name);
+    else if (c->share)
+      count(p, c, scratch);
   }
   return 0;
 }

@@ -1,14 +1,10 @@
-/* Writing: preallocate the whole file, then every part once, in order.
- *
- * Weights go in chunks from the mapped model through the conversion to pwrite(), so that
- * memory does not grow with the model. Gaps between them are the zeros of the new file.
- */
+/* Writing: preallocate the whole file, then every part once; weights go in pieces from
+ * the mapped model through the conversion to pwrite(), so that memory does not grow with
+ * the model. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "emit_internal.h"
 
 static int failed(struct oc_error *err, const char *what)
@@ -38,8 +34,6 @@ static int write_all(int fd, uint64_t at, const void *p, size_t len, struct oc_e
     ssize_t n = pwrite(fd, from, len, (off_t)at);
     if (n < 0 && errno == EINTR)
       continue;
-    if (n < 0 && errno == EFAULT)
-      return oc_error_set(err, OC_E_CHANGED, "the model file changed while it was read");
     if (n < 0)
       return failed(err, "write");
     from += n;
@@ -49,22 +43,36 @@ static int write_all(int fd, uint64_t at, const void *p, size_t len, struct oc_e
   return 0;
 }
 
-static int write_const(const struct oc_emit_plan *p, const struct emit_const *c, int fd,
-                       uint8_t *scratch, struct oc_error *err)
-{
-  /* Unconverted bytes need no scratch, so they may go in larger pieces. */
-  uint64_t chunk = c->to == c->value->dtype ? 16ull * EMIT_CHUNK : EMIT_CHUNK;
-  uint64_t base = p->models[0].parts[PART_WEIGHTS].at + c->offset, released = 0;
+/* Where the constants go. */
+struct weights {
+  int fd;
+  uint64_t at;
+  struct oc_error err[EMIT_MAX_LANES]; /* the lanes' first failures */
+};
 
-  for (uint64_t at = 0; at < c->size; at += chunk) {
-    size_t len = c->size - at < chunk ? (size_t)(c->size - at) : (size_t)chunk;
-    const uint8_t *bytes = emit_stored(c, at, len, scratch, NULL);
-    int rc = write_all(fd, base + at, bytes, len, err);
-    if (rc < 0)
+static int write_piece(void *arg, unsigned lane, uint64_t i, uint64_t at, const void *p,
+                       size_t len)
+{
+  struct weights *w = arg;
+
+  (void)i;
+  return write_all(w->fd, w->at + at, p, len, &w->err[lane]);
+}
+
+static int write_weights(const struct oc_emit_plan *p, int fd, struct oc_error *err)
+{
+  struct weights w = { .fd = fd, .at = p->models[0].parts[PART_WEIGHTS].at };
+  int rc = emit_each_piece(p, false, write_piece, &w);
+
+  if (rc == 0)
+    return 0;
+  for (unsigned lane = 0; lane < EMIT_MAX_LANES; lane++)
+    if (w.err[lane].code) {
+      if (err)
+        *err = w.err[lane];
       return rc;
-    emit_release(p, c, &released, at + len);
-  }
-  return 0;
+    }
+  return emit_no_memory(err);
 }
 
 /* Everything of a model but the weights. */
@@ -87,15 +95,11 @@ static int write_model(const struct emit_model *m, int fd, struct oc_error *err)
 
 int oc_emit_write(const struct oc_emit_plan *p, int fd, struct oc_error *err)
 {
-  auto_free uint8_t *scratch = malloc(EMIT_CHUNK);
-
-  if (!scratch)
-    return emit_no_memory(err);
   int rc = preallocate(fd, oc_emit_size(p), err);
+
   for (uint32_t i = 0; rc == 0 && i < p->n_models; i++)
     rc = write_model(&p->models[i], fd, err);
-  for (size_t i = 0; rc == 0 && i < p->n_consts; i++)
-    if (p->consts[i]->stored)
-      rc = write_const(p, p->consts[i], fd, scratch, err);
+  if (rc == 0 && p->stats.n_stored)
+    rc = write_weights(p, fd, err);
   return rc;
 }

@@ -387,90 +387,6 @@ START_TEST(equal_input_gives_equal_bytes)
 }
 END_TEST
 
-/* Not a good digest, but one that differs when bytes do. */
-struct digest {
-  uint64_t h;
-  int n;
-};
-
-static void digest_begin(void *ctx)
-{
-  ((struct digest *)ctx)->h = 1469598103934665603ull;
-}
-
-static void digest_update(void *ctx, const void *p, size_t len)
-{
-  struct digest *d = ctx;
-  const uint8_t *b = p;
-
-  for (size_t i = 0; i < len; i++)
-    d->h = (d->h ^ b[i]) * 1099511628211ull;
-}
-
-static int digest_end(void *ctx, uint8_t ret[32])
-{
-  struct digest *d = ctx;
-
-  memset(ret, 0, 32);
-  memcpy(ret, &d->h, sizeof d->h);
-  d->n++;
-  return 0;
-}
-
-static struct oc_buf identity(struct oc_graph *g, const char *label)
-{
-  struct digest digest = { 0 };
-  const struct oc_emit_hash hash = { digest_begin, digest_update, digest_end, &digest };
-  const struct oc_emit_options opt = { .soc = "Ascend310P3",
-                                       .label = label,
-                                       .hash = &hash };
-  struct oc_emit_plan *p = prepare(g, &opt);
-  struct oc_buf out;
-
-  oc_buf_init(&out, 1 << 20);
-  ck_assert_int_eq(oc_emit_identity(p, &out, &err), 0);
-  ck_assert_int_eq(digest.n, 4 + (int)oc_emit_stats(p)->n_stored);
-  oc_emit_free(p);
-  return out;
-}
-
-START_TEST(identity_follows_the_bytes)
-{
-  struct oc_graph *changed = sample_conv(&arena);
-  uint8_t *data = oc_arena_memdup(&arena, oc_graph_find(changed, "s")->value->data, 4);
-  struct oc_value *v = OC_NEW(&arena, struct oc_value);
-  struct oc_buf a = identity(sample_conv(&arena), NULL),
-                b = identity(sample_conv(&arena), NULL);
-  struct oc_buf c = identity(sample_conv(&arena), "other");
-
-  *v = *oc_graph_find(changed, "s")->value;
-  data[0] ^= 1;
-  v->data = data;
-  oc_graph_find(changed, "s")->value = v;
-  struct oc_buf d = identity(changed, NULL);
-  ck_assert_uint_eq(a.len, b.len);
-  ck_assert_int_eq(memcmp(a.data, b.data, a.len), 0);
-  ck_assert(a.len != c.len || memcmp(a.data, c.data, a.len) != 0);
-  ck_assert(a.len != d.len || memcmp(a.data, d.data, a.len) != 0);
-  oc_buf_clear(&a);
-  oc_buf_clear(&b);
-  oc_buf_clear(&c);
-  oc_buf_clear(&d);
-}
-END_TEST
-
-START_TEST(identity_needs_a_digest)
-{
-  struct oc_emit_plan *p = prepare(sample_conv(&arena), &plain);
-  struct oc_buf out;
-
-  oc_buf_init(&out, 1 << 20);
-  ck_assert_int_eq(oc_emit_identity(p, &out, &err), OC_E_ARG);
-  oc_buf_clear(&out);
-  oc_emit_free(p);
-}
-END_TEST
-
 START_TEST(too_large_description_is_a_finding)
 {
   const struct oc_emit_options opt = { .soc = "Ascend310P3", .max_model_def = 1000 };
@@ -575,8 +491,6 @@ int main(void)
   tcase_add_test(t, dynamic_dims);
   tcase_add_test(t, sub_graphs);
   tcase_add_loop_test(t, equal_input_gives_equal_bytes, 0, 2);
-  tcase_add_test(t, identity_follows_the_bytes);
-  tcase_add_test(t, identity_needs_a_digest);
   tcase_add_test(t, too_large_description_is_a_finding);
   tcase_add_test(t, no_room_is_a_clean_error);
   tcase_add_test(t, gap_between_dtypes_is_refused);
