@@ -1,6 +1,7 @@
 /* omcc cache export FILE [KEY] | import FILE. The daemon reads and writes through the
  * descriptor that it is given, so the file lies wherever this user may put it. An export
- * gets its name when it is whole. */
+ * has no name before it is whole, so that nothing is left of one that is interrupted; the
+ * daemon then stops writing, too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,13 +35,62 @@ static int ask(struct cli *cli, const struct omcc_cache_query *query,
   return status;
 }
 
-/* Beside its final place. */
-static char *temporary(struct cli *cli, const char *path)
+/* A file on its way; its name, if it needs one, lies beside its final place. */
+struct draft {
+  const char *path;
+  char *temp;
+  bool named;
+  int fd;
+};
+
+static int draft_open(struct cli *cli, const char *path, struct draft *d)
 {
   const char *slash = strrchr(path, '/');
+  int len = slash ? (int)(slash - path + 1) : 0;
+  const char *dir = oc_arena_printf(&cli->arena, "%.*s.", len, path);
 
-  return oc_arena_printf(&cli->arena, "%.*s.omcc-XXXXXX",
-                         slash ? (int)(slash - path + 1) : 0, path);
+  *d = (struct draft){ .path = path, .fd = -1 };
+  d->temp = oc_arena_printf(&cli->arena, "%.*s.omcc-XXXXXX", len, path);
+  if (!dir || !d->temp)
+    return ENOMEM;
+  d->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (d->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    d->fd = mkostemp(d->temp, O_CLOEXEC);
+    d->named = d->fd >= 0;
+  }
+  return d->fd < 0 ? errno : 0;
+}
+
+/* A name of its own, then the final one over whatever has it. 0 or -1 with errno. */
+static int draft_keep(struct draft *d)
+{
+  char self[48];
+
+  if (fsync(d->fd))
+    return -1;
+  if (!d->named) {
+    int taken = mkostemp(d->temp, O_CLOEXEC);
+
+    if (taken < 0)
+      return -1;
+    close(taken);
+    unlink(d->temp);
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", d->fd);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, d->temp, AT_SYMLINK_FOLLOW))
+      return -1;
+    d->named = true;
+  }
+  if (rename(d->temp, d->path))
+    return -1;
+  d->named = false;
+  return 0;
+}
+
+static void draft_clear(struct draft *d)
+{
+  if (d->named)
+    unlink(d->temp);
+  oc_close_fd(&d->fd);
 }
 
 static int export(struct cli *cli, const char *path, const char *key)
@@ -49,30 +99,23 @@ static int export(struct cli *cli, const char *path, const char *key)
     .size = sizeof(query), .what = OMCC_CACHE_EXPORT, .key = key, .has_fd = true
   };
   const Omcc__V1__CacheAnswer *a;
-  char *temp = temporary(cli, path);
+  struct draft d;
   struct stat st;
   int status;
 
-  if (!temp)
-    return cli_refuse(cli, CARE_SCHEMA, OMCC_BUG, "no memory");
   if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
     errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
     return refuse_file(cli, "write", path);
   }
-  auto_close int fd = mkostemp(temp, O_CLOEXEC);
-  if (fd < 0)
+  errno = draft_open(cli, path, &d);
+  if (errno)
     return refuse_file(cli, "write", path);
-  query.fd = fd;
+  query.fd = d.fd;
   status = ask(cli, &query, &a);
   /* What the store could not give is said; what it gave is whole. */
-  if (!status && (!a->status || a->status == OMCC_STORE)) {
-    if (fsync(fd) || rename(temp, path)) {
-      status = refuse_file(cli, "write", path);
-      unlink(temp);
-    }
-    return status ? status : care_show(cli, CARE_SCHEMA, a);
-  }
-  unlink(temp);
+  if (!status && (!a->status || a->status == OMCC_STORE) && draft_keep(&d))
+    status = refuse_file(cli, "write", path);
+  draft_clear(&d);
   return status ? status : care_show(cli, CARE_SCHEMA, a);
 }
 

@@ -84,9 +84,12 @@ void oc_cache_close(struct oc_cache *c)
 {
   if (!c)
     return;
+  bool clean = c->scrub && !atomic_load(&c->broken);
   oc_cache_scrub_stop(c);
   oc_cache_writer_stop(c);
   oc_cache_database_close(c);
+  if (clean)
+    oc_cache_place_clean(c);
   free_events(c);
   oc_close_fd(&c->event_fd);
   oc_cache_place_close(c);

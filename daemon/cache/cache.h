@@ -42,6 +42,7 @@ struct oc_cache_options {
   uint64_t max_user_bytes;    /* of one uid's entries, 0: no limit */
   uint64_t scrub_bytes_per_s; /* read in the background to find damage, 0: none */
   uint32_t scrub_delay_ms;    /* after open, 0: a minute */
+  uint32_t tidy_pause_ms;     /* between steps after an unclean end, 0: a tenth of a s */
   bool no_tmpfile;            /* use the fallback for file systems without O_TMPFILE */
   /* True when the key is the digest over these parts; asked before an entry is taken up
    * from a record or an import, on any thread. NULL: not asked. */
@@ -241,6 +242,8 @@ enum oc_cache_event_kind {
                           entry lost */
   OC_CACHE_DONE,   /* a pin, gc or errand: `count`, `bytes`, `bad`, `removed`; `reason`
                       when it did not reach its end, `code` then says why */
+  OC_CACHE_TIDIED, /* after an unclean end: `count` entries taken up again, `removed`
+                      objects that no entry named */
   OC_CACHE_BROKEN, /* the index is damaged: all is a miss until the next open sets it
                       aside */
 };
@@ -391,6 +394,8 @@ bool oc_cache_rebuild(struct oc_cache *c, uint64_t ticket);
  */
 bool oc_cache_export(struct oc_cache *c, int fd, int64_t uid, const uint8_t *key,
                      uint64_t ticket);
+/* The export with this ticket is of no use any more: it ends soon, with an error. */
+void oc_cache_export_cancel(struct oc_cache *c, uint64_t ticket);
 /* Reads all of such a file and checks every digest in it before the first entry is
  * stored; entries that are here already stay. They belong to `uid` from then on. `fd` is
  * taken over. DONE: `count` entries stored, `bytes` of them, `removed` ones that were

@@ -169,6 +169,9 @@ struct oc_cache {
   size_t n_held;
   struct oc_cache_proven *proven;
   struct oc_cache_scrub *scrub;
+  bool unclean; /* the life before this one did not close the cache */
+  uint64_t tidied, tidy_removed;
+  bool tidy_failed;
   uint64_t memo_hits, memo_misses, proofs;
   /* memo.c: how far the wall clock is ahead of the one that nobody sets, and when (by
    * that one) it was last seen to have been set. */
@@ -178,6 +181,8 @@ struct oc_cache {
 /* place.c: directories, the lock, network file systems. */
 int oc_cache_place_open(struct oc_cache *c, struct oc_error *err);
 void oc_cache_place_close(struct oc_cache *c);
+/* Everything is written: the next life need not look for what this one left. */
+void oc_cache_place_clean(struct oc_cache *c);
 bool oc_cache_is_network_fs(int fd);
 
 /* database.c: the index file; sets a bad one aside. */
@@ -299,6 +304,9 @@ struct oc_cache_errand {
 bool oc_cache_errand_stopped(struct oc_cache *c);
 /* rebuild.c, export.c, import.c: on the thread of errands, with its connection. */
 void oc_cache_run_rebuild(struct oc_cache *c, struct oc_cache_event *event);
+/* One of the steps of a slow rebuild. */
+#define OC_CACHE_TIDY_STEPS 512u
+void oc_cache_tidy(struct oc_cache *c, unsigned step);
 void oc_cache_run_export(struct oc_cache *c, struct oc_sql *reader,
                          const struct oc_cache_errand *e, struct oc_cache_event *event);
 void oc_cache_run_import(struct oc_cache *c, struct oc_sql *reader,

@@ -77,6 +77,11 @@ static enum outcome copy_object(struct export *x, int from,
     }
     done += n;
   }
+  if (done < m->size && oc_cache_errand_stopped(x->c)) {
+    oc_sha256_clear(&s);
+    oc_error_set(&x->err, OC_E_CLOSED, "it was stopped");
+    return STOPPED;
+  }
   bool good = oc_sha256_final(&s, now) == 0 && done == m->size &&
               memcmp(now, m->sha256, sizeof(now)) == 0;
   memcpy(o.sha256, m->sha256, sizeof(o.sha256));
@@ -172,8 +177,8 @@ static void export_all(struct export *x, const struct oc_cache_errand *e,
   while (!e->has_key && next_key(x, e->uid, key) == 1)
     if (oc_cache_errand_stopped(x->c) || export_key(x, key, event) == STOPPED)
       break;
-  if (oc_cache_errand_stopped(x->c))
-    oc_error_set(&x->err, OC_E_CLOSED, "the daemon is stopping");
+  if (x->err.code == 0 && oc_cache_errand_stopped(x->c))
+    oc_error_set(&x->err, OC_E_CLOSED, "it was stopped");
 }
 
 /* The last section, and what a left-out object may have written behind it. */

@@ -19,6 +19,8 @@
 #include "base/str.h"
 #include "cache/cache_internal.h"
 
+#define RUNNING "running"
+
 /* Numbers of statfs(2) and linux/magic.h. Their locks and shared maps are not what
  * SQLite's write-ahead log needs, and their times are another machine's. */
 static const struct {
@@ -200,6 +202,17 @@ static void tag_directory(struct oc_cache *c)
     unlinkat(c->dir_fd, "CACHEDIR.TAG", 0);
 }
 
+/* A file that is there while the cache is open: found at the start, the last life ended
+ * without a word. It need not be synced: no later name in this file system gets onto disk
+ * before it. */
+static void mark_open(struct oc_cache *c)
+{
+  auto_close int fd =
+      openat(c->dir_fd, RUNNING, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+  c->unclean = fd < 0 && errno == EEXIST;
+}
+
 int oc_cache_place_open(struct oc_cache *c, struct oc_error *err)
 {
   int rc = make_path(c->dir, err);
@@ -236,7 +249,13 @@ int oc_cache_place_open(struct oc_cache *c, struct oc_error *err)
     return rc;
   empty_tmp(c);
   tag_directory(c);
+  mark_open(c);
   return 0;
+}
+
+void oc_cache_place_clean(struct oc_cache *c)
+{
+  unlinkat(c->dir_fd, RUNNING, 0);
 }
 
 void oc_cache_place_close(struct oc_cache *c)

@@ -1,6 +1,7 @@
 /* The thread that looks for damage nobody has noticed yet: it digests object after object
  * at a limited rate, beginning anywhere, once around per day. What is not right is told
- * to the writer, which looks for itself and puts it into quarantine. Between two objects
+ * to the writer, which looks for itself and puts it into quarantine. After an end that
+ * was none it first tidies up (rebuild.c), step by step. Between two objects
  * it runs errands: "verify" is the same round without the limit; rebuilding, exporting
  * and importing read as much.
  *
@@ -19,6 +20,8 @@
 #define ROUND_S       86400
 #define DEFAULT_DELAY 60000
 #define IDLE_NS       3600000000000u
+/* Between two steps of tidying: all of them take about a minute, and no step is long. */
+#define TIDY_MS 100
 
 struct oc_cache_scrub {
   struct oc_cache *cache;
@@ -27,6 +30,8 @@ struct oc_cache_scrub {
   pthread_mutex_t mutex;
   pthread_cond_t wake;
   bool stopping, busy; /* under the mutex */
+  bool cancelled;      /* the errand is of no use any more; under the mutex */
+  unsigned tidy_step;
   struct oc_cache_errand errand;
 };
 
@@ -91,7 +96,22 @@ static bool stopping(struct oc_cache_scrub *s)
 
 bool oc_cache_errand_stopped(struct oc_cache *c)
 {
-  return stopping(c->scrub);
+  struct oc_cache_scrub *s = c->scrub;
+
+  pthread_mutex_lock(&s->mutex);
+  bool stop = s->stopping || s->cancelled;
+  pthread_mutex_unlock(&s->mutex);
+  return stop;
+}
+
+void oc_cache_export_cancel(struct oc_cache *c, uint64_t ticket)
+{
+  struct oc_cache_scrub *s = c->scrub;
+
+  pthread_mutex_lock(&s->mutex);
+  if (s->busy && s->errand.kind == OC_ERRAND_EXPORT && s->errand.ticket == ticket)
+    s->cancelled = true;
+  pthread_mutex_unlock(&s->mutex);
 }
 
 static void verify_all(struct oc_cache_scrub *s, struct oc_cache_event *event)
@@ -121,7 +141,7 @@ static void run_errand(struct oc_cache_scrub *s)
   }
   oc_close_fd(&e.fd);
   pthread_mutex_lock(&s->mutex);
-  s->busy = false;
+  s->busy = s->cancelled = false;
   pthread_mutex_unlock(&s->mutex);
   oc_cache_post(s->cache, &event);
 }
@@ -171,6 +191,15 @@ static bool scrub_one(struct oc_cache_scrub *s, struct round *r)
   return pause_ns(s, ns);
 }
 
+/* One step of what follows an end that was none; true to go on. */
+static bool tidy_one(struct oc_cache_scrub *s)
+{
+  uint64_t ms = s->cache->opt.tidy_pause_ms;
+
+  oc_cache_tidy(s->cache, s->tidy_step++);
+  return pause_ns(s, (ms ? ms : TIDY_MS) * 1000000u);
+}
+
 static void *run(void *arg)
 {
   struct oc_cache_scrub *s = arg;
@@ -183,6 +212,10 @@ static void *run(void *arg)
   while (!stopping(s)) {
     if (!quiet)
       run_errand(s);
+    if (s->tidy_step < OC_CACHE_TIDY_STEPS && !atomic_load(&s->cache->broken)) {
+      quiet = tidy_one(s);
+      continue;
+    }
     quiet = o->scrub_bytes_per_s && !atomic_load(&s->cache->broken)
                 ? scrub_one(s, &r)
                 : pause_ns(s, IDLE_NS);
@@ -222,6 +255,7 @@ int oc_cache_scrub_start(struct oc_cache *c, struct oc_error *err)
   if (!s)
     return oc_error_set(err, OC_E_NOMEM, "no memory to open the cache");
   s->cache = c;
+  s->tidy_step = c->unclean ? 0 : OC_CACHE_TIDY_STEPS;
   pthread_mutex_init(&s->mutex, NULL);
   pthread_condattr_init(&attr);
   pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -268,6 +302,7 @@ static bool start(struct oc_cache *c, struct oc_cache_errand *e)
   bool free_to_go = !s->busy && !s->stopping;
   if (free_to_go) {
     s->busy = true;
+    s->cancelled = false;
     s->errand = *e;
     pthread_cond_signal(&s->wake);
   }

@@ -211,6 +211,13 @@ bool care_done(struct oc_server *s, const struct oc_cache_event *e)
   return true;
 }
 
+void care_session_gone(struct oc_server *s, uint64_t session)
+{
+  for (struct asked *q = s->asked; q; q = q->next)
+    if (q->session == session && q->what == OMCC__V1__CACHE_REQUEST__WHAT__EXPORT)
+      oc_cache_export_cancel(s->cache, q->ticket);
+}
+
 void care_forget_all(struct oc_server *s)
 {
   while (s->asked)

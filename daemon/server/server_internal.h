@@ -522,6 +522,8 @@ bool errand_key_fits(const uint8_t key[OC_SHA256_LEN], const void *parts, size_t
 /* False: the event is no answer to a question. */
 bool care_done(struct oc_server *s, const struct oc_cache_event *e);
 void care_forget_all(struct oc_server *s);
+/* An export that nobody waits for any more ends. */
+void care_session_gone(struct oc_server *s, uint64_t session);
 
 /* ---- answer.c */
 void answer_hit(struct order *o, struct request *r, struct oc_cache_hit *hit);

@@ -330,6 +330,7 @@ void session_close(struct session *c)
   while (c->requests)
     session_drop_request(c, c->requests);
   oc_flow_session_gone(s->flow, server_now_ns(), c->id);
+  care_session_gone(s, c->id);
 }
 
 /* The groups a peer had when it connected, as the kernel knows them. */

@@ -117,11 +117,13 @@ int publish_store(struct order *o, const uint8_t *plan_key)
 static void log_event(const struct oc_server *s, const struct oc_cache_event *e)
 {
   static const char *const names[] = {
-    [OC_CACHE_STORED] = "stored",   [OC_CACHE_NOT_STORED] = "not_stored",
-    [OC_CACHE_EVICTED] = "evicted", [OC_CACHE_DAMAGED] = "object_damaged",
-    [OC_CACHE_DONE] = "cache_done", [OC_CACHE_BROKEN] = "cache_broken"
+    [OC_CACHE_STORED] = "stored",      [OC_CACHE_NOT_STORED] = "not_stored",
+    [OC_CACHE_EVICTED] = "evicted",    [OC_CACHE_DAMAGED] = "object_damaged",
+    [OC_CACHE_DONE] = "cache_done",    [OC_CACHE_TIDIED] = "cache_tidied",
+    [OC_CACHE_BROKEN] = "cache_broken"
   };
-  bool bad = e->kind != OC_CACHE_STORED && e->kind != OC_CACHE_EVICTED;
+  bool bad = e->kind != OC_CACHE_STORED && e->kind != OC_CACHE_EVICTED &&
+             e->kind != OC_CACHE_TIDIED;
   struct oc_log_line l;
 
   oc_log_begin(&l, s->log, bad ? OC_LOG_WARNING : OC_LOG_INFO, names[e->kind]);
@@ -129,7 +131,11 @@ static void log_event(const struct oc_server *s, const struct oc_cache_event *e)
     oc_log_u64(&l, "job", e->ticket);
   if (e->kind == OC_CACHE_EVICTED)
     oc_log_u64(&l, "entries", e->count);
-  else
+  if (e->kind == OC_CACHE_TIDIED) {
+    oc_log_u64(&l, "entries", e->count);
+    oc_log_u64(&l, "objects_removed", e->removed);
+  }
+  if (e->kind != OC_CACHE_EVICTED && e->kind != OC_CACHE_TIDIED)
     oc_log_hex(&l, "key", e->key, OC_SHA256_LEN);
   if (*e->reason)
     oc_log_str(&l, "reason", e->reason);

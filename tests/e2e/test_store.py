@@ -6,6 +6,7 @@ Each test prints one line with its figure, so that docs/reliability.md can be co
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import time
 import unittest
@@ -162,6 +163,28 @@ class Port(Store):
         result = self.world.omcc("cache", "import", "bad.omcc")
         self.fails(result, 2, "export-damaged")
         self.assertIn("key that is not its own", result.err)
+
+    def test_an_interrupted_export_leaves_nothing(self):
+        """No half file, and the daemon is free for the next errand, whenever the signal comes."""
+        self.toolkit(size=24 << 20)
+        self.ok(self.world.compile(self.model, backend="atc"))
+        self.stored()
+        before = set(os.listdir(self.world.work))
+        ended = 0
+        for wait in (0, 0.02, 0.05):
+            proc = self.world.start("cache", "export", "all.omcc")
+            time.sleep(wait)
+            proc.send_signal(signal.SIGINT)
+            ended += self.world.finish(proc).status != 0
+            left = set(os.listdir(self.world.work)) - before
+            if left:
+                self.assertEqual(left, {"all.omcc"})
+                self.care("import", "all.omcc")  # whole, or this is a finding
+                (self.world.work / "all.omcc").unlink()
+            wait_until(lambda: self.world.omcc("cache", "export", "next.omcc").status == 0, what="the next export")
+            (self.world.work / "next.omcc").unlink()
+        self.assertGreater(ended, 0)
+        figure(f"export-interrupted signals=3 cut={ended} half_files=0")
 
     def test_unfit_places(self):
         self.fill(SOC)
