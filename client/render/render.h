@@ -29,8 +29,8 @@ struct oc_places {
   const struct oc_place_list *lists;
   size_t n;
 };
-/* File and line of a canonical entry; with entry 0 the file alone, the line stays as it was
- * (a list with a mistake has no entries, but lines). False when nobody knows. */
+/* File and line of a canonical entry; with entry 0 the file alone, the line stays as it
+ * was (a list with a mistake has no entries, but lines). False when nobody knows. */
 bool oc_places_find(const struct oc_places *p, const char *flag, uint32_t entry,
                     const char **ret_file, uint32_t *ret_line);
 

@@ -31,7 +31,8 @@ struct oc_infer_options {
   /* --input_shape as given, NULL or "" for none: name:d1,d2;name2:... with a number, -1
    * or lo~hi per dim. It overrides the shapes that the model declares for its inputs. */
   const char *input_shape;
-  bool profiles; /* flags say which sizes dynamic inputs take: they are meant to be open */
+  bool
+      profiles; /* flags say which sizes dynamic inputs take: they are meant to be open */
 };
 
 struct oc_infer_result {
@@ -39,7 +40,8 @@ struct oc_infer_result {
   uint32_t n_unknown; /* ops whose type is not known here */
   uint32_t n_dynamic; /* ops with a tensor whose shape is not static */
   /* When graph inputs stay dynamic and nobody asked for it: a ready-made value for
-   * --input_shape, with the model's own names as <batch>; else NULL. In the graph's arena.
+   * --input_shape, with the model's own names as <batch>; else NULL. In the graph's
+   * arena.
    */
   const char *input_shape_hint;
 };
