@@ -367,6 +367,7 @@ void session_accept(struct oc_server *s, int fd, const struct ucred *peer)
   c->id = ++s->next_session;
   c->uid = peer->uid;
   c->pid = (uint32_t)peer->pid;
+  c->opened_ms = uv_now(s->loop);
   c->admin = peer->uid == geteuid() || peer->uid == 0 || in_admin_group(s, fd, peer->gid);
   if (oc_link_open(&c->link, s->loop, fd, OC_SESSION_WRITE_CAP, &events, c, &err)) {
     oc_log_event(s->log, OC_LOG_WARNING, "connection_lost", 0, err.msg);

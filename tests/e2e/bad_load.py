@@ -123,6 +123,7 @@ class BadLoad(Case):
         not listened to, and cut off in time too. Neither costs more than 64 KiB meanwhile."""
         before = self.rss()
         greeting = wire.hello()
+        opened = time.monotonic()
         slow = [socket.socket(socket.AF_UNIX) for _ in range(self.slow)]
         for s in slow:
             s.connect(str(self.world.socket))
@@ -148,6 +149,7 @@ class BadLoad(Case):
             time.sleep(max(0.0, begun + second + 1 - time.monotonic()))
         cut = time.monotonic() - begun
         self.assertTrue(self.closed(slow))
+        self.assertGreaterEqual(time.monotonic() - opened, 10)  # nobody is cut off before
         each = (peak - before) / (self.slow + self.deaf)
         deaf_each = (peak - connected) / self.deaf
         for s in slow:
