@@ -290,6 +290,28 @@ static int judge(struct oc_job *job, struct lists *l, struct oc_error *err)
   return r < 0 ? r : 1;
 }
 
+/* Of a model with profiles the vendor's compiler judges each profile as a graph of fixed
+ * sizes. Tables ask whether dims are known and how many there are, never how large they
+ * are, so the first profile's sizes stand for all of them. */
+static int judge_profile(struct oc_job *job, struct lists *l, struct oc_error *err)
+{
+  struct oc_profiles first = job->profiles;
+  struct oc_profile_shapes *shapes = NULL;
+  struct oc_findings unheard; /* told when all profiles are looked at */
+
+  if (first.kind == OC_PROFILE_NONE || first.n == 0 || !job->soc)
+    return judge(job, l, err);
+  first.n = 1;
+  oc_findings_init(&unheard, &job->arena);
+  int r = oc_profiles_infer(job->graph, &first, &unheard, &shapes, err);
+  if (r < 0)
+    return r;
+  oc_profiles_use(shapes, 0);
+  r = judge(job, l, err);
+  int left = oc_profiles_leave(shapes, err);
+  return left < 0 ? left : r;
+}
+
 int oc_job_plan(struct oc_job *job, struct oc_error *err)
 {
   struct lists lists = { 0 };
@@ -314,7 +336,7 @@ int oc_job_plan(struct oc_job *job, struct oc_error *err)
     return 0;
   job->infer_us = oc_now_us() - start;
   if (r == 0)
-    r = judge(job, &lists, err);
+    r = judge_profile(job, &lists, err);
   if (r > 0 && job->profiles.kind != OC_PROFILE_NONE &&
       oc_profiles_infer(job->graph, &job->profiles, &job->findings, &job->profile_shapes,
                         err) < 0)

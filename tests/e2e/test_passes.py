@@ -96,6 +96,25 @@ class Passes(Case):
         self.fails(self.world.compile(model, "--input_shape=x:-1,16", "--dynamic_batch_size=1,1",
                                       output="out/n"), 2, "profile-twice")
 
+    def dtypes(self, model, batch, *flags):
+        """Of every tensor of every op, by names; constants may be folded where sizes are known."""
+        shape = ";".join(f"{name}:{batch},8" for name in ("input_ids", "attention_mask", "token_type_ids"))
+        data = self.ok(self.world.explain(model, f"--input_shape={shape}", "--precision_mode_v2=mixed_float16", *flags,
+                                          soc="Ascend910B1")).json["data"]
+        return {op["name"]: [(t["name"], t["got"]) for t in op["inputs"] + op["outputs"]]
+                for op in data["ops"] if op["type"] != "Const"}
+
+    def test_profiles_are_judged_with_their_sizes(self):
+        model = self.world.zoo("bert-base", "--layers=1", "--width=16", "--heads=2", "--ffn=32", "--vocab=50",
+                               "--seq=8", "--dynamic")
+        together = self.dtypes(model, -1, "--dynamic_batch_size=1,4")
+        for batch in (1, 4):
+            alone = self.dtypes(model, batch)
+            self.assertGreater(len(alone), 30)
+            self.assertEqual({name: together.get(name) for name in alone}, alone)
+        # Open dims are another question to the tables; the test says nothing if they answer alike.
+        self.assertNotEqual({name: self.dtypes(model, -1).get(name) for name in alone}, alone)
+
     def test_a_model_per_profile(self):
         model = self.world.zoo("matmul", "--dynamic")
         flags = ("--input_shape=x:-1,16", "--dynamic_batch_size=1,2,8")

@@ -183,3 +183,27 @@ void oc_profiles_use(struct oc_profile_shapes *s, int profile)
   for (size_t k = 0; k < s->n_tensors; k++)
     s->tensors[k]->shape = profile < 0 ? s->before[k].shape : s->shapes[profile][k];
 }
+
+int oc_profiles_leave(struct oc_profile_shapes *s, struct oc_error *err)
+{
+  size_t n = 0;
+  auto_free struct oc_op **list = all_ops(s->graph, &n);
+
+  if (!list)
+    return no_memory(err);
+  oc_profiles_use(s, -1);
+  for (size_t i = 0; i < n; i++) {
+    struct oc_op *op = list[i], *from = op;
+    uint32_t out = 0;
+    if (!op->inserted)
+      continue;
+    while (from && from->inserted) {
+      out = from->inputs[0].from_out;
+      from = from->inputs[0].from;
+    }
+    if (!from)
+      continue;
+    op->inputs[0].t.shape = op->outputs[0].t.shape = from->outputs[out].t.shape;
+  }
+  return 0;
+}

@@ -51,6 +51,9 @@ struct oc_profile_shapes;
 int oc_profiles_infer(struct oc_graph *g, const struct oc_profiles *p,
                       struct oc_findings *findings, struct oc_profile_shapes **ret,
                       struct oc_error *err);
+/* Every tensor has its own shape again, and Casts that the judge has put in meanwhile
+ * that of what they read. 0 or OC_E_NOMEM. */
+int oc_profiles_leave(struct oc_profile_shapes *s, struct oc_error *err);
 /* Gives every tensor its shape in profile `profile`, or with -1 its own again. No op may
  * have been added or removed since. */
 void oc_profiles_use(struct oc_profile_shapes *s, int profile);
