@@ -31,8 +31,8 @@ struct oc_infer_options {
   /* --input_shape as given, NULL or "" for none: name:d1,d2;name2:... with a number, -1
    * or lo~hi per dim. It overrides the shapes that the model declares for its inputs. */
   const char *input_shape;
-  bool
-      profiles; /* flags say which sizes dynamic inputs take: they are meant to be open */
+  /* Flags say which sizes dynamic inputs take: they are meant to be open. */
+  bool profiles;
 };
 
 struct oc_infer_result {
@@ -41,8 +41,7 @@ struct oc_infer_result {
   uint32_t n_dynamic; /* ops with a tensor whose shape is not static */
   /* When graph inputs stay dynamic and nobody asked for it: a ready-made value for
    * --input_shape, with the model's own names as <batch>; else NULL. In the graph's
-   * arena.
-   */
+   * arena. */
   const char *input_shape_hint;
 };
 
