@@ -33,6 +33,8 @@ static const char *target_of(struct cli *cli, const struct omcc_member *m)
     return NULL;
   if (!strcmp(m->name, "check_result.json"))
     return report ? report : m->name;
+  if (!strcmp(m->name, NEUTRAL ".json") && oc_flags_get(&cli->flags, "json"))
+    return oc_flags_get(&cli->flags, "json");
   if (!output)
     return NULL;
   if (!strcmp(m->kind, "artifact") && oc_starts_with(m->name, NEUTRAL))

@@ -6,9 +6,11 @@
 #include "server/server_internal.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -16,6 +18,8 @@
 
 /* A frame holds flags and findings; lines are cut into pieces of this. */
 #define REPLAY_PIECE (64u << 10)
+/* With less than this on the disk a failure may well be its fault. */
+#define LITTLE_SPACE (1u << 20)
 
 /* The list the plan normalised, else the requester's file. */
 static const struct input *file_for_tool(const struct order *o, const struct input *in)
@@ -189,9 +193,35 @@ static bool has_artifact(const struct order *o)
   return false;
 }
 
+/* A pre-check or a model as JSON is a result without an artifact. */
+static bool has_result(const struct order *o)
+{
+  int mode = oc_flags_mode(&o->flags);
+  bool compiles = mode == 0 || mode == 7 || mode == 30;
+
+  return compiles ? has_artifact(o) : o->n_incoming > 0;
+}
+
+/* Compilers seldom say that it was the disk: half a sentence about its space, or "". */
+static void describe_space(const struct order *o, char *text, size_t size)
+{
+  struct statvfs fs;
+  uint64_t left;
+
+  *text = '\0';
+  if (!o->srv->jobs_dir || statvfs(o->srv->jobs_dir, &fs))
+    return;
+  left = (uint64_t)fs.f_bavail * fs.f_frsize;
+  if (left < LITTLE_SPACE)
+    snprintf(text, size, "; the file system of its job directory has %llu KiB left",
+             (unsigned long long)(left >> 10));
+}
+
 /* What a run that is over means for the job. */
 static enum oc_failure judge(struct order *o, const Omcc__V1__RunDone *m)
 {
+  char space[96];
+
   if (*m->error) {
     /* Without an exit status it never ran. */
     bool ran = m->exit_status >= 0;
@@ -200,20 +230,21 @@ static enum oc_failure judge(struct order *o, const Omcc__V1__RunDone *m)
                       m->error);
     return ran ? OC_FAIL_TOOL : OC_FAIL_INTERNAL;
   }
+  describe_space(o, space, sizeof(space));
   if (m->out_of_memory)
     return OC_FAIL_OOM;
   if (m->timed_out)
     return OC_FAIL_TIMEOUT;
   if (m->signal)
     order_set_failure(o, OC_STATUS_TOOL_FAILED,
-                      "the compiler was ended by signal %u (%s)", m->signal,
-                      strsignal((int)m->signal));
+                      "the compiler was ended by signal %u (%s)%s", m->signal,
+                      strsignal((int)m->signal), space);
   else if (m->exit_status)
-    order_set_failure(o, OC_STATUS_TOOL_FAILED, "the compiler failed with exit status %d",
-                      m->exit_status);
+    order_set_failure(o, OC_STATUS_TOOL_FAILED,
+                      "the compiler failed with exit status %d%s", m->exit_status, space);
   else
     order_set_failure(o, OC_STATUS_TOOL_FAILED,
-                      "the compiler said success and wrote no model file");
+                      "the compiler said success and wrote no model file%s", space);
   return OC_FAIL_TOOL;
 }
 
@@ -256,8 +287,8 @@ static void on_done(struct order *o, const Omcc__V1__RunDone *m, struct oc_frame
   if (!o->toolkit)
     o->toolkit = "";
   server_stop_point(s, o, "after-run");
-  if (!*m->error && !m->signal && !m->exit_status && has_artifact(o)) {
-    if (!verify_start(o))
+  if (!*m->error && !m->signal && !m->exit_status && has_result(o)) {
+    if (!has_artifact(o) || !verify_start(o))
       oc_flow_built(s->flow, server_now_ns(), o->job);
   } else {
     oc_flow_failed(s->flow, server_now_ns(), o->job, judge(o, m));

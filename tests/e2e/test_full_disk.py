@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import faults
-from harness import BIN, SOC, Case, main, wait_until
+from harness import BIN, BINARY_DIR, SOC, Case, main, wait_until
 
 
 def figure(text):
@@ -106,6 +106,44 @@ class Mounted(Trouble):
         self.whole()
         figure(f"R11 full_disk jobs={delivered} delivered={delivered} not_stored={refused} partial_files=0 "
                "restarts=0")
+
+    def test_full_disk_with_the_vendors_compiler(self):
+        """Its job directory lies on the same file system: a run is delivered, or fails and says of what;
+        nothing half-written is placed, stored or left behind."""
+        toolkit = self.world.root / "toolkit"
+        shutil.copytree(BINARY_DIR / "fake-atc", toolkit)
+        (toolkit / "fake-atc.conf").write_text("FAKE_SIZE=200000\n")
+        self.world.env["ASCEND_HOME_PATH"] = str(toolkit)
+        whole = self.world.compile(self.model, "--quiet", output="ref/m", backend="atc")
+        size = len((self.ok(whole), self.world.om("ref/m").read_bytes())[1])
+        self.ok(self.world.omcc("daemon", "stop"))
+        shutil.rmtree(self.world.cache)
+        self.mount("size=4m", "mode=0700")
+        self.ok(self.world.compile(self.model, "--quiet", output="out/first", backend="atc"))
+        wait_until(lambda: self.world.status()["cache"]["entries"] == 1, what="the first result")
+        delivered = failed = 0
+        for leave in (0, 4096, 40960, 131072, 300000, 600000, 1500000):
+            filler, name = self.fill(leave), f"out/full{leave}"
+            result = self.world.compile(self.other(leave), "--json", output=name, backend="atc")
+            filler.unlink()
+            if result.status == 0:
+                delivered += 1
+                self.assertEqual(self.world.om(name).stat().st_size, size)
+            else:
+                failed += 1
+                self.assertIn(result.status, (3, 4), str(result))
+                self.assertRegex(result.json["message"] + result.err, "(?i)no space left|KiB left|is full", str(result))
+                self.assertFalse(self.world.om(name).exists())
+            self.assertEqual([n for n in self.world.names() if not n.endswith(".om")], [])
+            wait_until(lambda: os.listdir(self.world.cache / "jobs") == [], what="the end of the job directory")
+        self.assertGreater(delivered, 0)
+        self.assertGreater(failed, 0)
+        data = self.ok(self.world.compile(self.other(9), "--json", output="out/again", backend="atc")).json["data"]
+        self.assertEqual(data["stored"], "pending")
+        wait_until(lambda: self.trouble() is None and self.world.status()["jobs"]["storing"] == 0,
+                   what="the end of trouble and storing")
+        self.whole()
+        figure(f"R11 full_disk_atc jobs={delivered + failed} delivered={delivered} failed_clearly={failed} partial_files=0")
 
     def whole(self):
         self.ok(self.world.omcc("cache", "verify"))

@@ -366,6 +366,24 @@ class Delivery(Store):
             self.assertEqual(again.out_bytes, first.out_bytes)
         self.assertEqual({mode for _, mode in made.values()}, {0o600})
 
+    def test_the_check_report(self):
+        """A side file with a place of its own: where each request wants it, from run and hit alike."""
+        _, made = self.run_atc("--check_report=out/reports/first.json")
+        self.assertEqual(sorted(made), ["out/m.om", "out/reports/first.json"])
+        self.assertEqual(made["out/reports/first.json"][0], b'{"op": []}\n')
+        self.stored()
+        again, files = self.run_atc("--check_report=out/other.json")
+        self.assertTrue(self.summary(again).startswith("hit"), again)
+        self.assertEqual(sorted(files), ["out/m.om", "out/other.json"])
+        self.assertEqual(files["out/other.json"][0], made["out/reports/first.json"][0])
+        key, = self.keys()
+        self.assertEqual([(m["name"], m["kind"]) for m in self.care("show", key)["members"] if m["kind"] == "side"],
+                         [("check_result.json", "side")])
+        # The pre-check alone makes no artifact and is not stored.
+        checked, files = self.run_atc("--mode=3", "--check_report=out/checked.json")
+        self.assertEqual(sorted(files), ["out/checked.json"])
+        self.assertEqual(self.keys(), [key])
+
     def test_collecting_by_toolkit(self):
         self.run_atc()
         self.stored()

@@ -248,6 +248,8 @@ int write_result(const struct oc_flags *flags, int argc, char **argv)
     return write_text(report ? report : "check_result.json", "{\"op\": []}\n");
   if (oc_flags_mode(flags) == 1)
     return write_text(oc_flags_get(flags, "json"), "{\"graph\": []}\n");
+  if (report && write_text(report, "{\"op\": []}\n") < 0)
+    return -1;
   oc_arena_init(&arena, 0);
   char *line = command_line(&arena, argc, argv);
   if (line)
