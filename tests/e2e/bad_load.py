@@ -87,7 +87,7 @@ class BadLoad(Case):
         before = self.rss()
         for i in range(self.frames):
             with socket.socket(socket.AF_UNIX) as s, contextlib.suppress(OSError):
-                s.settimeout(20)
+                s.settimeout(PATIENCE)
                 s.connect(str(self.world.socket))
                 s.sendall(self.malformed(rng))
                 s.shutdown(socket.SHUT_WR)

@@ -35,10 +35,11 @@ def nginx_program():
     return shutil.which("nginx") or (shutil.which("nginx", path="/usr/sbin") or None)
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def bound_socket():
+    """A port of our own: nobody else gets it, and who connects before listen() is refused."""
+    s = socket.socket()
+    s.bind(("127.0.0.1", 0))
+    return s
 
 
 class Nginx:
@@ -46,22 +47,27 @@ class Nginx:
         self.dir = pathlib.Path(folder)
         self.data = self.dir / "data"
         self.data.mkdir(parents=True)
-        self.port = free_port()
+        for _ in range(10):
+            if self.begin(rules):
+                return
+        raise AssertionError(f"nginx does not start: {self.proc.stderr.read()}")
+
+    def begin(self, rules):
+        """False when it ended at once: the port may have been taken in between."""
+        with bound_socket() as s:
+            self.port = s.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         (self.dir / "nginx.conf").write_text(CONFIG.format(dir=self.dir, port=self.port, rules=rules))
         self.proc = subprocess.Popen(
             [nginx_program(), "-p", str(self.dir), "-c", str(self.dir / "nginx.conf"),
              "-e", str(self.dir / "error.log")], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
+        while self.proc.poll() is None:
             with socket.socket() as s:
                 if s.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            if self.proc.poll() is not None:
-                break
+                    return True
             time.sleep(0.02)
-        raise AssertionError(f"nginx does not start: {self.proc.stderr.read()}")
+        return False
 
     def asked(self, method, place):
         """How often `method` was used on names under `place`, with any status."""
@@ -72,7 +78,7 @@ class Nginx:
     def close(self):
         if self.proc.poll() is None:
             self.proc.terminate()
-        self.proc.communicate(timeout=20)
+        self.proc.communicate(timeout=180)
 
 
 KINDS = ("refused", "black_hole", "silent", "one_byte_per_s", "reset", "wrong_bytes", "short",
@@ -161,10 +167,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif kind == "slow_line" and blob and len(body) > 20000:
             self.answer(200, b"", len(body))
-            for at in range(0, len(body), 2000):
+            for at in range(0, len(body), 500):
                 if server.healed.wait(0.2):
                     break
-                self.wfile.write(body[at:at + 2000])
+                self.wfile.write(body[at:at + 500])
+            else:
+                server.transferred += 1
             self.close_connection = True
         elif kind == "wrong_bytes" and blob:
             self.answer(200, body[:-1] + bytes([body[-1] ^ 1]))
@@ -205,11 +213,13 @@ class Failing:
         self.healed = threading.Event()
         self.requests = 0
         self.delay = 0
+        self.transferred = 0  # bodies that were sent in whole over a slow line
         self.server = None
         self.fillers = []
         self.scheme = "http"
         self.host = "no-such-host.invalid" if kind == "no_name" else "127.0.0.1"
-        self.port = free_port()
+        self.bound = bound_socket()  # as long as this lives, the port is ours
+        self.port = self.bound.getsockname()[1]
         self.ca = None
         if kind == "tls_expired":
             self.scheme = "https"
@@ -224,8 +234,11 @@ class Failing:
         self.url = f"{self.scheme}://{self.host}:{self.port}"
 
     def serve(self, pair=None):
-        self.server = Server(("127.0.0.1", self.port), Handler)
+        self.server = Server(("127.0.0.1", self.port), Handler, bind_and_activate=False)
+        self.server.socket.close()
+        self.server.socket = self.bound.dup()
         self.server.owner = self
+        self.bound.listen(128)
         if pair:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*pair)
@@ -235,10 +248,7 @@ class Failing:
 
     def fill(self):
         """A listener whose queue is full: the kernel drops what else wants to connect."""
-        self.hole = socket.socket()
-        self.hole.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.hole.bind(("127.0.0.1", self.port))
-        self.hole.listen(0)
+        self.bound.listen(0)
         for _ in range(4):
             s = socket.socket()
             s.setblocking(False)
@@ -260,7 +270,6 @@ class Failing:
             self.serve(self.good)
 
     def empty(self):
-        self.hole.close()
         for s in self.fillers:
             s.close()
         self.fillers = []
@@ -272,3 +281,4 @@ class Failing:
         if self.server:
             self.server.shutdown()
             self.server.server_close()
+        self.bound.close()

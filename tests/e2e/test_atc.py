@@ -155,7 +155,7 @@ class Atc(Case):
         proc = self.begin()
         wait_until(self.compilers, what="the compiler")
         proc.kill()
-        wait_until(lambda: not self.compilers(), 2, "the compiler's end")
+        wait_until(lambda: not self.compilers(), what="the compiler's end")
         self.no_leftovers()
 
     def test_c07_detached_job_goes_on_and_is_joined(self):

@@ -47,7 +47,7 @@ class DaemonSteps(Case):
         pid = self.world.daemon_pid()
         self.world.omcc("daemon", "stop")
         if pid:
-            wait_until(lambda: pid not in processes(), 10, "the daemon's end")
+            wait_until(lambda: pid not in processes(), what="the daemon's end")
         self.world.finish(proc)
 
     def round(self, nth, mode):

@@ -168,7 +168,7 @@ class Mounted(Trouble):
         self.assertIn("trouble  nothing is stored", self.world.omcc("status").out)
         self.assertEqual(self.world.om().read_bytes(), expected)
         self.ok(self.world.omcc("daemon", "stop"))
-        wait_until(lambda: not self.through_dirs(), 10, "the end of the other cache")
+        wait_until(lambda: not self.through_dirs(), what="the end of the other cache")
         figure("R12 error=EROFS delivered=1 stored=0 said_by_status=1")
 
 
@@ -226,7 +226,7 @@ class Refused(Trouble):
         fault.disarm()
         self.assertEqual(self.compiled("well", "--soc_version=Ascend310")["stored"], "pending")
         wait_until(lambda: self.world.status()["cache"]["entries"] == 2, what="the next result")
-        self.assertIsNone(self.trouble())
+        wait_until(lambda: self.trouble() is None, what="the end of the trouble")
         daemon.terminate()
         self.assertEqual(self.world.finish(daemon).status, 0)
         figure("R12 error=EIO while_running=1 delivered=1 stored_again=1")

@@ -8,12 +8,15 @@ import tempfile
 import time
 
 import schemas
-from harness import BINARY_DIR, SOC, Case, World, main, wait_until
+from harness import BINARY_DIR, SOC, Case, Stalls, World, main, wait_until
 from remote_servers import KINDS, Failing, Nginx
 
 NO_PROXY = {"no_proxy": "*", "http_proxy": "", "https_proxy": "", "all_proxy": ""}
 OUTAGE_JOBS = 4
-SPARE = 2  # to see that the remote is used again; a trial may be cut on a busy machine
+SPARE = 5  # to see that the remote is used again; a trial may be cut on a busy machine
+# Where no outage is meant a busy machine must not look like one.
+PATIENT = {"remote_connect_limit": "10s", "remote_answer_limit": "30s", "remote_outage_limit": "30s",
+           "remote_min_speed": "1"}
 
 
 def figure(text):
@@ -39,11 +42,11 @@ class Remote(Case):
         self.addCleanup(server.close)
         return server
 
-    def machine(self, url, mode="read", **values):
+    def machine(self, url, mode="read", limits=PATIENT, **values):
         """Another world whose daemon uses the remote cache."""
         world = World(**NO_PROXY)
         self.addCleanup(world.close)
-        settings(world, remote_url=url, remote_mode=mode, **values)
+        settings(world, remote_url=url, remote_mode=mode, **{**limits, **values})
         return world
 
     def remote(self, world):
@@ -383,27 +386,29 @@ class Outages(Remote):
         self.addCleanup(failing.close)
         if failing.ca:
             values["remote_ca"] = failing.ca
-        b = self.machine(failing.url, **values)
+        b = self.machine(failing.url, limits={}, **values)
         for i, content in enumerate(self.models):
             b.write(f"m{i}.onnx", content)
         self.ok(b.omcc("daemon", "start"))
         spent = 0.0
-        for i in range(len(self.models) - SPARE):
-            seconds, data = self.one(b, i)
-            self.assertEqual(data["result"], "miss", (kind, data))
-            self.assertTrue(any("remote cache was of no use" in r for r in data["miss_reasons"]),
-                            (kind, data))
-            spent += seconds
+        with Stalls() as self.stalls:
+            for i in range(len(self.models) - SPARE):
+                seconds, data = self.one(b, i)
+                self.assertEqual(data["result"], "miss", (kind, data))
+                self.assertTrue(any("remote cache was of no use" in r for r in data["miss_reasons"]),
+                                (kind, data))
+                spent += seconds
         return failing, b, spent
 
     def recovery(self, failing, world):
         failing.heal()
         started = time.monotonic()
-        for spare in range(SPARE, 0, -1):
-            wait_until(lambda: self.remote(world)["breaker"] in ("half-open", "closed"), what="the probe")
-            _, data = self.one(world, len(self.models) - spare)
-            if data["result"] == "hit":
-                break
+        with Stalls() as self.stalls:
+            for spare in range(SPARE, 0, -1):
+                wait_until(lambda: self.remote(world)["breaker"] in ("half-open", "closed"), what="the probe")
+                _, data = self.one(world, len(self.models) - spare)
+                if data["result"] == "hit":
+                    break
         self.assertEqual((data["result"], data["hit_kind"]), ("hit", "remote"), data)
         self.assertEqual(self.remote(world)["breaker"], "closed")
         return time.monotonic() - started
@@ -421,12 +426,12 @@ class Outages(Remote):
                 self.assertEqual("remote_wrong_bytes" in b.log(), kind == "wrong_bytes" or kind == "short")
                 self.assertIn("state=open", b.log())
                 # By the daemon's own account, and by the client's clock with room for the machine.
-                self.assertLessEqual(lost, 1000, kind)
-                self.assertLess(wall, 1000 + 1000 * OUTAGE_JOBS, kind)
+                self.assertLessEqual(lost, 1000 + self.stalls.ms, kind)
+                self.assertLess(wall, 1000 + 1000 * OUTAGE_JOBS + 3 * self.stalls.ms, kind)
                 back = None
                 if kind != "no_name":
                     back = self.recovery(failing, b)
-                    self.assertLessEqual(back, 30)
+                    self.assertLessEqual(back, 30 + self.stalls.ms / 1000)
                     worst_back = max(worst_back, back)
                 worst_lost = max(worst_lost, lost)
                 figure(f"remote_outage kind={kind} jobs={OUTAGE_JOBS} lost_ms={lost} wall_extra_ms={wall:.0f}"
@@ -440,25 +445,25 @@ class Outages(Remote):
         self.wrong = 0
         failing, b, _ = self.outage("status_500", server)
         back = self.recovery(failing, b)
-        self.assertLessEqual(back, 30)
+        self.assertLessEqual(back, 30 + self.stalls.ms / 1000)
         self.assertEqual(self.wrong, 0)
         figure(f"remote_recovery retry=default used_again_after_s={back:.1f}")
 
     def test_a_slow_line_holds_nobody_back(self):
-        """An artifact that takes 7 s to come, at a speed that is allowed: compiled meanwhile."""
+        """An artifact that takes 13 s to come, at a speed that is allowed: compiled meanwhile."""
         server = self.fill(1)
         line = Failing("slow_line", server.data)
         self.addCleanup(line.close)
-        b = self.machine(line.url, remote_min_speed="1K", remote_outage_limit="500ms")
+        b = self.machine(line.url, remote_outage_limit="500ms")
         b.write("m0.onnx", self.models[0])
         self.ok(b.omcc("daemon", "start"))
         data = self.compiled(b, "m0.onnx")
         self.assertEqual(data["result"], "miss", data)
-        self.assertLess(data["elapsed_ms"], 6000)
+        self.assertEqual(line.transferred, 0, "the job waited for the remote's bytes")
         self.assertEqual(b.om().read_bytes(), self.wanted[0])
         self.assertEqual(b.status()["jobs"]["misses"], 1)
         wait_until(lambda: b.status()["cache"]["entries"] == 1, what="the local entry")
-        figure(f"remote_slow_line transfer_ms>=6000 answered_after_ms={data['elapsed_ms']}")
+        figure(f"remote_slow_line transfer_ms>=13000 answered_after_ms={data['elapsed_ms']}")
 
     def test_certificates_are_a_finding(self):
         server = self.nginx()

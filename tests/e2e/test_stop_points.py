@@ -1,12 +1,12 @@
 """Killed in the middle, where the middle is a named place: the artifact is right all the
 same, after one retry (worker) or one restart (private daemon), and nothing is left."""
+import contextlib
 import os
 import re
 import shutil
 import signal
-import time
 
-from harness import SOC, SOURCE_DIR, Case, main, processes
+from harness import SOC, SOURCE_DIR, Case, main, processes, wait_until
 
 WORKER = ["after-import", "after-infer", "after-resolve", "after-plan-sent", "after-prepare",
           "before-build", "after-build"]
@@ -37,12 +37,17 @@ class StopPoints(Case):
         self.summary(result)
         self.assertEqual(self.world.om().read_bytes(), self.expected)
         self.no_leftovers(allowed=("m.om",))
-        time.sleep(1)
-        self.assertNotIn(killed, processes())
-        stopped = [pid for pid in self.world.alive()
-                   if open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "T"]
-        self.assertEqual(stopped, [])
+        wait_until(lambda: killed not in processes(), what="the end of the killed one")
+        wait_until(lambda: not self.stopped(), what="the end of what it had stopped")
         return result
+
+    def stopped(self):
+        found = []
+        for pid in self.world.alive():
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] == "T":
+                    found.append(pid)
+        return found
 
     def test_places_are_known(self):
         code = "\n".join(p.read_text() for room in ("worker", "server")
@@ -73,7 +78,7 @@ class StopPoints(Case):
                 children = {p for p in self.world.alive() if p != daemon and p != proc.pid}
                 os.kill(daemon, signal.SIGKILL)
                 result = self.right_and_clean(proc, daemon)
-                self.assertEqual(children & set(processes()), set())
+                wait_until(lambda: not children & set(processes()), what="the end of the daemon's children")
                 # The store is whole: the same request is answered, with the right bytes.
                 again = self.ok(self.world.compile(self.model, output="out/again"))
                 self.assertEqual(self.world.om("out/again").read_bytes(), self.expected)

@@ -46,7 +46,7 @@ class Peer:
         self.socket = socket.socket(socket.AF_UNIX)
         # With a limit connect() would not wait for room in the listener's queue, but fail.
         self.socket.connect(str(path))
-        self.socket.settimeout(20)
+        self.socket.settimeout(180)
         if greet:
             self.send(hello())
             assert self.receive() is not None

@@ -185,7 +185,7 @@ struct oc_cache_event store_event(struct oc_cache *c, enum oc_cache_event_kind k
     while (oc_cache_next_event(c, &event))
       if (event.kind == kind)
         return event;
-    ck_assert_msg(poll(&p, 1, 10000) == 1, "no event of kind %d came", kind);
+    ck_assert_msg(poll(&p, 1, 120000) == 1, "no event of kind %d came", kind);
   }
 }
 
@@ -201,7 +201,7 @@ bool store_put_wait(struct oc_cache *c, unsigned n, unsigned content, size_t siz
       if (event.ticket == n &&
           (event.kind == OC_CACHE_STORED || event.kind == OC_CACHE_NOT_STORED))
         return event.kind == OC_CACHE_STORED;
-    ck_assert_int_eq(poll(&p, 1, 10000), 1);
+    ck_assert_int_eq(poll(&p, 1, 120000), 1);
   }
 }
 

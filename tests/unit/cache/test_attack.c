@@ -69,6 +69,7 @@ static int digest(int64_t ahead_ns, uint8_t ret[OC_SHA256_LEN])
   if (oc_cache_memo_get(c, fd, &seen, ret) == 1)
     return 1;
   seen.at_ns += ahead_ns;
+  seen.boot_ns += ahead_ns;
   if (ahead_ns)
     seen.writers = OC_CACHE_NO_WRITER;
   else

@@ -167,12 +167,14 @@ static void flip(unsigned n)
 
 START_TEST(scrub_finds_hidden_damage)
 {
-  struct oc_cache_options opt = { .scrub_bytes_per_s = 100 * BIG, .scrub_delay_ms = 300 };
-  struct oc_cache *c = store_open_with(&opt, folder);
+  struct oc_cache_options opt = { .scrub_bytes_per_s = 100 * BIG, .scrub_delay_ms = 10 };
+  struct oc_cache *c = store_open(folder);
 
   for (unsigned n = 0; n < 8; n++)
     ck_assert(store_put_wait(c, n, n, BIG));
+  oc_cache_close(c);
   flip(3);
+  c = store_open_with(&opt, folder);
   struct oc_cache_event e = store_event(c, OC_CACHE_DAMAGED);
   ck_assert_uint_eq(e.count, 1);
   ck_assert(oc_cache_verify(c, 5));

@@ -28,6 +28,14 @@ static uint64_t now_us(void)
   return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
+static uint64_t cpu_us(void)
+{
+  struct timespec t;
+
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
 static uint64_t rss_bytes(void)
 {
   auto_fclose FILE *f = fopen("/proc/self/statm", "re");
@@ -136,9 +144,10 @@ START_TEST(many_entries)
   ck_assert(store_put_wait(c, 1, 1, SIZE));
   oc_cache_close(c);
   multiply_apart(folder, (unsigned)many);
-  uint64_t before = rss_bytes(), begun = now_us();
+  uint64_t before = rss_bytes(), begun = now_us(), worked = cpu_us();
   c = store_open(folder);
   uint64_t opened = now_us() - begun;
+  worked = cpu_us() - worked;
   begun = now_us();
   ck_assert_int_eq(store_check(c, 1, 1, SIZE), 1);
   hit = now_us() - begun;
@@ -155,7 +164,8 @@ START_TEST(many_entries)
          (unsigned long long)p50, (unsigned long long)p99, (double)rss / 1048576,
          (double)(rss > before ? rss - before : 0) / 1048576);
   ck_assert_uint_lt(rss > before ? rss - before : 0, 64u << 20);
-  ck_assert_uint_lt(opened, 1000000);
+  /* A scan would be work, which a busy machine does not change. */
+  ck_assert_uint_lt(worked, 1000000);
   oc_cache_close(c);
   store_remove(folder);
 }

@@ -221,7 +221,7 @@ START_TEST(whole)
   ck_assert_uint_eq(peer.pid, 4711);
   job = submit_here(c, &seen);
   while (!seen.finished)
-    ck_assert_msg(omcc_wait(c, 5000, &err) == 0, "%s", err.msg);
+    ck_assert_msg(omcc_wait(c, 60000, &err) == 0, "%s", err.msg);
   ck_assert_uint_eq(seen.accepted, 1);
   ck_assert_uint_eq(seen.progress, 1);
   ck_assert_str_eq(seen.output, "ATC start");
@@ -260,11 +260,11 @@ START_TEST(submits_again)
   c = connect_here();
   submit_here(c, &seen);
   while (rc == 0)
-    rc = omcc_wait(c, 5000, &err);
+    rc = omcc_wait(c, 60000, &err);
   ck_assert_int_eq(rc, OMCC_E_CLOSED);
   ck_assert_msg(omcc_reconnect(c, &err) == 0, "%s", err.msg);
   while (!seen.finished)
-    ck_assert_msg(omcc_wait(c, 5000, &err) == 0, "%s", err.msg);
+    ck_assert_msg(omcc_wait(c, 60000, &err) == 0, "%s", err.msg);
   ck_assert_str_eq(seen.member, "artifact");
   omcc_close(c);
   waitpid(daemon_pid, &status, 0);
@@ -291,10 +291,10 @@ START_TEST(submits_again_once)
   c = connect_here();
   submit_here(c, &seen);
   while (rc == 0)
-    rc = omcc_wait(c, 5000, &err);
+    rc = omcc_wait(c, 60000, &err);
   ck_assert_int_eq(omcc_reconnect(c, &err), 0);
   for (rc = 0; rc == 0;)
-    rc = omcc_wait(c, 5000, &err);
+    rc = omcc_wait(c, 60000, &err);
   ck_assert_int_eq(rc, OMCC_E_CLOSED);
   ck_assert_int_lt(omcc_reconnect(c, &err), 0);
   ck_assert_ptr_nonnull(strstr(err.msg, "twice"));
@@ -326,7 +326,7 @@ START_TEST(refused)
   c = connect_here();
   submit_here(c, &seen);
   while (!seen.finished)
-    ck_assert_int_eq(omcc_wait(c, 5000, &err), 0);
+    ck_assert_int_eq(omcc_wait(c, 60000, &err), 0);
   ck_assert_int_eq(seen.status, OMCC_DAEMON);
   ck_assert_str_eq(seen.message, "too many jobs");
   omcc_close(c);
@@ -359,7 +359,7 @@ START_TEST(question)
 
   daemon_pid = server_start(socket_path, status_script);
   c = connect_here();
-  ck_assert_msg(omcc_ask(c, OMCC_ASK_STATUS, 0, 5000, &bytes, &len, &err) == 0, "%s",
+  ck_assert_msg(omcc_ask(c, OMCC_ASK_STATUS, 0, 60000, &bytes, &len, &err) == 0, "%s",
                 err.msg);
   m = omcc__v1__status__unpack(NULL, len, bytes);
   ck_assert_ptr_nonnull(m);
@@ -558,7 +558,7 @@ START_TEST(member_without_file)
   c = connect_here();
   submit_here(c, &seen);
   while (rc == 0 && !seen.finished)
-    rc = omcc_wait(c, 5000, &err);
+    rc = omcc_wait(c, 60000, &err);
   ck_assert_int_eq(rc, OMCC_E_PROTO);
   ck_assert_uint_eq(seen.finished, 0);
   omcc_close(c);

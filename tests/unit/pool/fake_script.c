@@ -65,6 +65,12 @@ void script_place(const struct script *s, const char *place)
 
     nanosleep(&t, NULL);
   }
+  v = at(s, "gate", place);
+  while (v && access(v, F_OK)) {
+    struct timespec t = { 0, 5000000 };
+
+    nanosleep(&t, NULL);
+  }
   v = at(s, "dieonce", place);
   if (v && access(v, F_OK)) {
     close(open(v, O_CREAT | O_WRONLY, 0600));

@@ -11,6 +11,7 @@
  *   dieonce PLACE PATH  the same, unless the file PATH exists; makes it
  *   exit PLACE N        leaves with this status
  *   sleep PLACE MS
+ *   gate PLACE PATH    waits until the file is there
  *   stderr TEXT         said before anything else
  *   wrongsize           Built names another size
  *   say TEXT            runner: a line on stdout

@@ -10,7 +10,7 @@
 
 #include "pool/pool.h"
 
-#define GIVE_UP_MS 20000
+#define GIVE_UP_MS 120000
 
 static uv_loop_t loop;
 static uv_timer_t give_up;
@@ -267,7 +267,7 @@ END_TEST
 START_TEST(a_released_lease_says_nothing_more)
 {
   open_with("soc/a.yaml");
-  ck_assert_int_eq(lease(7, "sleep plan 300\n"), 0);
+  ck_assert_int_eq(lease(7, "sleep plan 60000\n"), 0);
   expect(2, "ready, 7 inputs, ");
   oc_pool_release(pool, 7, true);
   ck_assert_int_eq(lease(8, "unplanned x\n"), 0);
@@ -313,7 +313,7 @@ static uint32_t zygote_pid(void)
 START_TEST(a_zygote_that_dies_is_started_again)
 {
   open_with("soc/a.yaml");
-  ck_assert_int_eq(lease(7, "sleep plan 5000\n"), 0);
+  ck_assert_int_eq(lease(7, "sleep plan 60000\n"), 0);
   expect(2, "ready, 7 inputs, ");
   ck_assert_int_eq(kill((pid_t)zygote_pid(), SIGKILL), 0);
   expect(2, "7 died, ready, ");

@@ -56,6 +56,7 @@ void runner_start(struct runner *r, const struct order *o);
 void runner_more(struct runner *r, const char *const *names, size_t n, bool last);
 void runner_stop(struct runner *r);
 /* Takes frames until RunDone, the end of the socket, or the time is over. */
+#define PATIENCE_MS 120000 /* for what hangs */
 void runner_wait(struct runner *r, int timeout_ms);
 /* Waits for the process; its exit status, -signal, or 1000 when it did not end in time.
  */

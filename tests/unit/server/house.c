@@ -36,6 +36,19 @@ const char *house_file(const char *name, const char *text)
   return path;
 }
 
+const char *house_gated(const char *name, const char *text)
+{
+  char all[512];
+
+  snprintf(all, sizeof(all), "gate build %s/gate\n%s", house.dir, text);
+  return house_file(name, all);
+}
+
+void house_open_gate(void)
+{
+  house_file("gate", "");
+}
+
 void house_setup(void)
 {
   char room[128];
@@ -75,9 +88,9 @@ void house_setup(void)
                                               .max_jobs = 100,
                                               .max_jobs_per_uid = 50,
                                               .max_connections = 50,
-                                              .plan_limit_ms = 20000,
-                                              .build_limit_ms = 20000,
-                                              .run_limit_ms = 20000,
+                                              .plan_limit_ms = 200000,
+                                              .build_limit_ms = 200000,
+                                              .run_limit_ms = 200000,
                                               .nofile = { 256, 256 },
                                               .stop_at = "" };
 }
@@ -123,6 +136,13 @@ size_t house_fds(void)
     n = now;
   }
   return n;
+}
+
+void house_await_fds(size_t most)
+{
+  for (int tries = 0; tries < TALK_MS / 30 && open_fds() > most; tries++)
+    usleep(30000);
+  ck_assert_uint_le(open_fds(), most);
 }
 
 void house_join(void)

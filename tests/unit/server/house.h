@@ -31,10 +31,16 @@ void house_close(void);
 void house_teardown(void);
 /* Descriptors of this process (server and test are one) once they have come to rest. */
 size_t house_fds(void);
+/* Waits until there are no more of them than that. */
+void house_await_fds(size_t most);
 /* Waits for the server's own end. */
 void house_join(void);
 /* A file in the directory; returns its path (valid for the next fifteen calls). */
 const char *house_file(const char *name, const char *text);
+/* The same, for a worker that does not go on to build before house_open_gate(): whatever
+ * is to happen meanwhile does, however slow the machine is. `text` follows. */
+const char *house_gated(const char *name, const char *text);
+void house_open_gate(void);
 /* A toolkit that oc_toolkit_find accepts, named in the options. */
 void house_toolkit(void);
 

@@ -255,6 +255,23 @@ uint64_t talk_counter(struct talk *t, const char *name)
   ck_abort_msg("no counter %s", name);
 }
 
+void talk_await_workers(struct talk *t, size_t n)
+{
+  struct timespec pause = { .tv_nsec = 10000000 };
+
+  for (int i = 0; i < TALK_MS / 10; i++) {
+    size_t ready = 0;
+
+    talk_counter(t, "running");
+    for (size_t k = 0; k < t->last->status->n_workers; k++)
+      ready += !strcmp(t->last->status->workers[k]->state, "waiting");
+    if (ready == n)
+      return;
+    nanosleep(&pause, NULL);
+  }
+  ck_abort_msg("there were never %zu workers waiting", n);
+}
+
 void talk_await(struct talk *t, const char *name, uint64_t value)
 {
   struct timespec pause = { .tv_nsec = 10000000 };

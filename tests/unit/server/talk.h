@@ -18,7 +18,7 @@ struct talk {
   size_t n_replayed;
 };
 
-#define TALK_MS 15000
+#define TALK_MS 120000 /* for what hangs */
 
 void talk_connect(struct talk *t); /* without a greeting */
 void talk_open(struct talk *t);    /* greeted */
@@ -50,6 +50,8 @@ void talk_stop(struct talk *t, bool now);
 /* A counter of status, by name. */
 uint64_t talk_counter(struct talk *t, const char *name);
 /* Waits (up to TALK_MS) until a counter has this value. */
+/* Until so many workers have been forked ahead and wait. */
+void talk_await_workers(struct talk *t, size_t n);
 void talk_await(struct talk *t, const char *name, uint64_t value);
 
 #endif

@@ -89,13 +89,18 @@ END_TEST
 
 START_TEST(identical_requests_share_one_compile)
 {
-  struct ask a = { .model = house_file("m", "sleep build 300\nartifact abc\n") };
+  struct ask a = { .model = house_gated("m", "artifact abc\n") };
   struct talk u;
 
   talk_open(&u);
   talk_submit(&t, &a);
   talk_until(&t, OMCC__V1__TO_CLIENT__BODY_ACCEPTED);
-  ck_assert_str_eq(talk_ask(&u, &a)->result, "joined");
+  talk_submit(&u, &a);
+  talk_await(&t, "requests", 2);
+  talk_await(&t, "reading", 0); /* so it has joined by now */
+  house_open_gate();
+  ck_assert_str_eq(talk_until(&u, OMCC__V1__TO_CLIENT__BODY_FINISHED)->finished->result,
+                   "joined");
   ck_assert_str_eq(talk_artifact(&u), "IMODabc");
   ck_assert_ptr_nonnull(strstr(u.phases, "joined"));
   ck_assert_str_eq(talk_until(&t, OMCC__V1__TO_CLIENT__BODY_FINISHED)->finished->result,
@@ -108,7 +113,7 @@ END_TEST
 
 START_TEST(the_first_client_may_leave_a_shared_job)
 {
-  struct ask a = { .model = house_file("m", "sleep build 300\nartifact abc\n") };
+  struct ask a = { .model = house_gated("m", "artifact abc\n") };
   struct talk u;
 
   talk_open(&u);
@@ -119,6 +124,7 @@ START_TEST(the_first_client_may_leave_a_shared_job)
     talk_until(&t, OMCC__V1__TO_CLIENT__BODY_ACCEPTED);
   } while (!t.last->accepted->joined);
   talk_close(&u);
+  house_open_gate();
   ck_assert_str_eq(talk_until(&t, OMCC__V1__TO_CLIENT__BODY_FINISHED)->finished->result,
                    "joined");
   ck_assert_str_eq(talk_artifact(&t), "IMODabc");
@@ -159,7 +165,7 @@ static void tell(struct talk *to, uint64_t id, uint64_t job, bool cancel)
 
 START_TEST(a_detached_job_ends_in_the_cache)
 {
-  struct ask a = { .model = house_file("m", "sleep build 200\nartifact abc\n") };
+  struct ask a = { .model = house_gated("m", "artifact abc\n") };
   struct talk u;
   uint64_t job;
 
@@ -169,6 +175,7 @@ START_TEST(a_detached_job_ends_in_the_cache)
   tell(&u, 1, job, false);
   talk_counter(&u, "running"); /* it was taken */
   talk_close(&u);
+  house_open_gate();
   talk_await(&t, "stored", 1);
   ck_assert_str_eq(talk_ask(&t, &a)->result, "hit");
 }
@@ -472,7 +479,7 @@ END_TEST
 
 START_TEST(a_model_that_changes_meanwhile_is_delivered_and_not_stored)
 {
-  struct ask a = { .model = house_file("m", "sleep build 200\nartifact abc\n") };
+  struct ask a = { .model = house_gated("m", "artifact abc\n") };
   const Omcc__V1__Finished *f;
 
   talk_submit(&t, &a);
@@ -481,7 +488,8 @@ START_TEST(a_model_that_changes_meanwhile_is_delivered_and_not_stored)
     talk_next(&t);
   } while (t.last->body_case != OMCC__V1__TO_CLIENT__BODY_PROGRESS ||
            strcmp(t.last->progress->phase, "building"));
-  house_file("m", "sleep build 200\nartifact abcd\n");
+  house_file("m", "artifact abcd\n");
+  house_open_gate();
   f = talk_until(&t, OMCC__V1__TO_CLIENT__BODY_FINISHED)->finished;
   ck_assert_uint_eq(f->status, 0);
   ck_assert_str_eq(f->stored, "no");

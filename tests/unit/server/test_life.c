@@ -144,7 +144,7 @@ END_TEST
 
 START_TEST(a_drain_finishes_what_runs_and_takes_nothing_new)
 {
-  struct ask a = { .model = house_file("m", "sleep build 400\nartifact abc\n") };
+  struct ask a = { .model = house_gated("m", "artifact abc\n") };
   struct talk t, u;
 
   house_open();
@@ -157,6 +157,7 @@ START_TEST(a_drain_finishes_what_runs_and_takes_nothing_new)
   talk_submit(&u, &(struct ask){ .model = a.model });
   ck_assert_str_eq(talk_until(&u, OMCC__V1__TO_CLIENT__BODY_REFUSAL)->refusal->code,
                    "stopping");
+  house_open_gate();
   talk_until(&t, OMCC__V1__TO_CLIENT__BODY_FINISHED);
   ck_assert_str_eq(talk_artifact(&t), "IMODabc");
   ck_assert(talk_ended(&t));
@@ -211,10 +212,10 @@ START_TEST(an_idle_daemon_leaves)
 {
   struct talk t;
 
-  house.options.idle_exit_ms = 700;
+  house.options.idle_exit_ms = 2000;
   house_open();
   talk_open(&t);
-  usleep(1000000); /* a connection is not idleness */
+  usleep(2300000); /* a connection is not idleness */
   talk_counter(&t, "requests");
   talk_close(&t);
   house_join();
@@ -245,7 +246,7 @@ START_TEST(an_orphan_lives_for_its_grace_time)
   struct ask a = { .model = house_file("m", "sleep build 200\nartifact abc\n") };
   struct talk t;
 
-  house.options.orphan_grace_ms = 5000;
+  house.options.orphan_grace_ms = 100000;
   house_open();
   talk_open(&t);
   talk_submit(&t, &a);
@@ -269,7 +270,7 @@ START_TEST(too_many_jobs_are_refused)
     char name[8], text[64];
 
     snprintf(name, sizeof(name), "m%lu", (unsigned long)i);
-    snprintf(text, sizeof(text), "sleep plan 2000\nartifact %lu\n", (unsigned long)i);
+    snprintf(text, sizeof(text), "sleep plan 60000\nartifact %lu\n", (unsigned long)i);
     talk_submit(&t, &(struct ask){ .id = i, .model = house_file(name, text) });
   }
   ck_assert_uint_eq(talk_until(&t, OMCC__V1__TO_CLIENT__BODY_REFUSAL)->id, 3);

@@ -15,7 +15,7 @@
 
 #include "base/str.h"
 
-#define PLAY_TIMEOUT_MS 30000
+#define PLAY_TIMEOUT_MS 120000
 #define PLAY_MAX_TABLES 64
 
 static void join(char *ret, size_t room, const char *variable, const char *rest)
