@@ -7,6 +7,7 @@
 #include "worker/worker_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "aipp/aipp.h"
 #include "base/str.h"
@@ -55,6 +56,27 @@ static bool importable(const struct oc_job *job)
          is_framework(job, OC_FRAMEWORK_TENSORFLOW);
 }
 
+/* Names go to the daemon in one frame, files as descriptors. */
+#define MOST_NAME_BYTES (OC_MAX_FRAME / 2)
+
+static int check_external(struct oc_job *job, const char *const *names, size_t n,
+                          struct oc_error *err)
+{
+  struct oc_arena *a = &job->arena;
+  size_t bytes = 0;
+
+  for (size_t i = 0; i < n; i++)
+    bytes += strlen(names[i]);
+  if (n <= OC_MAX_EXTERNAL_FILES && bytes <= MOST_NAME_BYTES)
+    return 0;
+  oc_finding_add(&job->findings, OC_FINDING_EXTERNAL_TOO_MANY, "", "count",
+                 oc_arena_printf(a, "%zu", n), "bytes", oc_arena_printf(a, "%zu", bytes),
+                 "limit", oc_arena_printf(a, "%d", OC_MAX_EXTERNAL_FILES), "limit_bytes",
+                 oc_arena_printf(a, "%u", MOST_NAME_BYTES), NULL)
+      ->flag = "model";
+  return oc_error_set(err, OC_E_LIMIT, "the model names too many external data files");
+}
+
 int oc_job_needed(struct oc_job *job, const char *const **ret_names, size_t *ret_n,
                   struct oc_error *err)
 {
@@ -72,7 +94,7 @@ int oc_job_needed(struct oc_job *job, const char *const **ret_names, size_t *ret
     *ret_n = 0;
     return 0;
   }
-  return r;
+  return r < 0 ? r : check_external(job, *ret_names, *ret_n, err);
 }
 
 int oc_job_import(struct oc_job *job, struct oc_error *err)

@@ -189,6 +189,17 @@ static int write_all(int fd, const uint8_t *p, size_t len, struct oc_error *err)
   return 0;
 }
 
+/* What else was found is a part of what does not fit. */
+static int too_large(struct oc_job *job, struct oc_error *err)
+{
+  oc_findings_init(&job->findings, &job->arena);
+  oc_finding_add(&job->findings, OC_FINDING_REPORT_TOO_LARGE, "", "limit",
+                 oc_arena_printf(&job->arena, "%u", OC_MAX_REPORT >> 20), NULL)
+      ->flag = "model";
+  return oc_error_set(err, OC_E_LIMIT, "the report is larger than %u bytes",
+                      OC_MAX_REPORT);
+}
+
 int oc_job_report(struct oc_job *job, int *ret_fd, uint8_t ret_sha256[32],
                   struct oc_error *err)
 {
@@ -207,8 +218,7 @@ int oc_job_report(struct oc_job *job, int *ret_fd, uint8_t ret_sha256[32],
   oc_buf_init(&bytes, OC_MAX_REPORT);
   int r = oc_message_pack(&report, &bytes);
   if (r < 0)
-    r = oc_error_set(err, OC_E_LIMIT, "the report is larger than %u bytes",
-                     OC_MAX_REPORT);
+    r = too_large(job, err);
   if (r == 0)
     r = write_all(fd, bytes.data, bytes.len, err);
   if (r == 0 && oc_sha256_bytes(bytes.data, bytes.len, ret_sha256) < 0)

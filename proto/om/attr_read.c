@@ -178,17 +178,26 @@ static int read_field(struct om_reader *r, const struct oc_field *f, bool deep,
   return 0;
 }
 
-static bool dict_string(const struct oc_om_attr *list, int64_t i, struct oc_str *ret)
+/* A word of the dictionary; `what` is not in it, or its words are more than they may be.
+ */
+static int dict_string(struct om_reader *r, const struct oc_om_attr *list, int64_t i,
+                       const char *what, struct oc_str *ret)
 {
   if (!list || list->kind != OC_OM_ATTR_STRINGS || i < 0 || (uint64_t)i >= list->n)
-    return false;
+    return om_bad(r, what);
   *ret = list->u.strings[i];
-  return true;
+  if (ret->len > r->words_left)
+    return om_bad(r, "the dictionary's words take more room than the file justifies");
+  r->words_left -= ret->len;
+  return 0;
 }
 
 static int decompress(struct om_reader *r, struct oc_om_attr *a)
 {
+  static const char no_name[] = "an attribute name is outside the file's dictionary";
+  static const char no_value[] = "an attribute value is outside the file's dictionary";
   uint64_t p = 0, weight = 1;
+  int rc;
 
   if (a->name.len < 2 || a->name.p[0] != '\0')
     return 0;
@@ -199,27 +208,26 @@ static int decompress(struct om_reader *r, struct oc_om_attr *a)
     p += (digit - 1) * weight;
     weight *= 127;
   }
-  if (!dict_string(r->names, (int64_t)p, &a->name))
-    return om_bad(r, "an attribute name is outside the file's dictionary");
+  rc = dict_string(r, r->names, (int64_t)p, no_name, &a->name);
+  if (rc < 0)
+    return rc;
   if (!r->is_string || r->is_string->kind != OC_OM_ATTR_BOOLS || p >= r->is_string->n ||
       !r->is_string->u.ints[p])
     return 0;
   if (a->kind == OC_OM_ATTR_INT || a->kind == OC_OM_ATTR_NONE) {
     int64_t i = a->kind == OC_OM_ATTR_INT ? a->u.i : 0;
     a->kind = OC_OM_ATTR_STRING;
-    if (!dict_string(r->values, i, &a->u.s))
-      return om_bad(r, "an attribute value is outside the file's dictionary");
+    rc = dict_string(r, r->values, i, no_value, &a->u.s);
   } else if (a->kind == OC_OM_ATTR_INTS) {
     struct oc_str *v = om_alloc(r, a->n, sizeof *v);
     if (!v)
       return OC_E_NOMEM;
-    for (size_t i = 0; i < a->n; i++)
-      if (!dict_string(r->values, a->u.ints[i], &v[i]))
-        return om_bad(r, "an attribute value is outside the file's dictionary");
+    for (size_t i = 0; i < a->n && rc == 0; i++)
+      rc = dict_string(r, r->values, a->u.ints[i], no_value, &v[i]);
     a->kind = OC_OM_ATTR_STRINGS;
     a->u.strings = v;
   }
-  return 0;
+  return rc;
 }
 
 /* One entry of the map: key 1, value 2. */

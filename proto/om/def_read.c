@@ -7,7 +7,9 @@
 #include "om_internal.h"
 
 /* Structures may take this many times the bytes they were read from, plus a little. The
- * densest honest thing (a control edge, an unconnected input) is far below. */
+ * densest honest thing (a control edge, an unconnected input) is far below. The words of
+ * a file's dictionary, each counted wherever a number stands for it, may take as much
+ * again: else one long word and many numbers would be told as a text of any size. */
 #define BUDGET_FACTOR 48
 #define BUDGET_BASE   (1u << 20)
 
@@ -248,6 +250,7 @@ int oc_om_read_def(struct oc_str bytes, const struct oc_om_def *root,
   r.left = bytes.len > (SIZE_MAX - BUDGET_BASE) / BUDGET_FACTOR
                ? SIZE_MAX
                : bytes.len * BUDGET_FACTOR + BUDGET_BASE;
+  r.words_left = r.left;
   int rc = om_count(&r, bytes, 7, &def->n_graphs);
   if (rc == 0)
     rc = om_read_attrs(&r, bytes, 11, true, &def->attrs, &def->n_attrs);

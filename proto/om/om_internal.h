@@ -36,6 +36,7 @@ static inline void om_set64(uint8_t *p, uint64_t v)
 struct om_reader {
   struct oc_arena *arena;
   size_t left;
+  size_t words_left; /* bytes of the dictionary's words in all places that use them */
   const struct oc_om_attr *names, *values, *is_string; /* the dictionary, NULL: none */
   struct oc_error *err;
 };

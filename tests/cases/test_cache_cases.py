@@ -60,7 +60,8 @@ class CacheCases(Case):
 
     def test_C78(self):
         """force clears the shared kernel cache while others compile: every job has its own."""
-        (self.toolkit() / "fake-atc.conf").write_text("FAKE_SLEEP_MS=2500\n")
+        gate = self.world.root / "gate"
+        (self.toolkit() / "fake-atc.conf").write_text(f"FAKE_GATE={gate}\n")
         self.ok(self.world.omcc("daemon", "start"))
         procs = [self.world.start(f"--model={self.model}", "--framework=5", f"--soc_version={SOC}", "--json",
                                   f"--output=out/{mode}", f"--op_compiler_cache_mode={mode}",
@@ -78,6 +79,7 @@ class CacheCases(Case):
         folders = wait_until(running, what="two compilers")
         for folder in folders:
             self.assertFalse(folder.startswith(str(self.world.work)), folders)
+        gate.touch()
         for proc in procs:
             self.ok(self.world.finish(proc))
         self.assertFalse((self.world.work / "shared").exists())

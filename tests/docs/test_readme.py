@@ -34,7 +34,7 @@ def run(command, cwd, env, bin_dir):
     words = shlex.split(command)
     words[0] = os.path.join(bin_dir, words[0])
     done = subprocess.run(words, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=120)
+                          timeout=900)
     return done.stdout.rstrip() + "\n"
 
 

@@ -80,6 +80,13 @@ def chain(n):
     return in_out(node("Relu", ("x",), ("t0000000",)) + nodes + node("Relu", (f"t{n:07d}",), ("y",)))
 
 
+def long_names(n, length):
+    """A chain of ops whose names are as long as names may be."""
+    names = [f"t{i}" for i in range(n)]
+    return in_out(b"".join(node("Relu", (names[i - 1] if i else "x",), (names[i],), name=f"{i:05}" + "n" * length)
+                           for i in range(n)) + node("Relu", (names[-1],), ("y",)))
+
+
 ONNX = {
     "claimed-4-gb": lambda: in_out(node("Add", ("x", "w"), ("y",)),
                                    field(5, tensor("w", [1 << 15, 1 << 15], b"\0" * 64))),
@@ -132,6 +139,9 @@ ONNX = {
     "external-files": lambda: in_out(node("Add", ("x", "w0"), ("y",)), b"".join(
         field(5, tensor(f"w{i}", [1], rest=field(13, field(1, "location") + field(2, f"f{i}.data")) + field(14, 1)))
         for i in range(5000))),
+    "long-names-of-external-files": lambda: in_out(node("Add", ("x", "w0"), ("y",)), b"".join(
+        field(5, tensor(f"w{i}", [1], rest=field(13, field(1, "location") + field(2, f"{i:04}" + "f" * 200)) + field(14, 1)))
+        for i in range(4000))),
     "name-of-16-mb": lambda: in_out(node("Relu", ("x",), ("y",), name="n" * (16 << 20))),
     "type-of-16-mb": lambda: in_out(node("N" * (16 << 20), ("x",), ("y",))),
     "many-functions": lambda: in_out(node("Relu", ("x",), ("y",))) + b"".join(

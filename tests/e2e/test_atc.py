@@ -25,6 +25,13 @@ class Atc(Case):
         (self.toolkit / "fake-atc.conf").write_text(
             "".join(f"{k}={v}\n" for k, v in values.items()))
 
+    def gated(self, **values):
+        """Compilers that work until open_gate()."""
+        self.knobs(FAKE_GATE=self.world.root / "gate", **values)
+
+    def open_gate(self):
+        (self.world.root / "gate").touch()
+
     def runs(self):
         return self.count_file.read_text().count("run") if self.count_file.exists() else 0
 
@@ -159,14 +166,18 @@ class Atc(Case):
         self.no_leftovers()
 
     def test_c07_detached_job_goes_on_and_is_joined(self):
-        self.knobs(FAKE_SLEEP_MS=3000)
+        self.gated()
         proc = self.begin()
         wait_until(self.compilers, what="the compiler")
         proc.send_signal(signal.SIGINT)
         result = self.world.finish(proc)
         self.assertEqual(result.status, 130, str(result))
         self.assertTrue(self.compilers())
-        second = self.ok(self.compile())
+        proc = self.begin()
+        wait_until(lambda: self.world.log().count(" request job=") == 2
+                   and not self.world.status()["jobs"]["reading"], what="the second request")
+        self.open_gate()
+        second = self.ok(self.world.finish(proc))
         self.assertIn(SUCCESS, second.out)
         self.assertEqual(self.runs(), 1)
 
@@ -178,20 +189,30 @@ class Atc(Case):
         self.assertEqual(self.runs(), 1)
 
     def test_progress_lines(self):
-        self.knobs(FAKE_SLEEP_MS=2500)
-        result = self.ok(self.compile())
-        lines = [l for l in result.err.splitlines() if "compiling" in l]
-        self.assertEqual(len(lines), 1, result.err)
-        self.assertRegex(lines[0], r"^omcc: \[3/3\] compiling  g1\.onnx  Ascend310P3  00:0[0-9]")
-        self.assertNotIn("\r", result.err)
+        self.gated()
+        proc = self.begin()
+        told = b""
+        while b"compiling" not in told:
+            more = os.read(proc.stderr.fileno(), 1 << 16)
+            self.assertTrue(more, told)
+            told += more
+        self.open_gate()
+        result = self.ok(self.world.finish(proc))
+        told = told.decode() + result.err
+        lines = [l for l in told.splitlines() if "compiling" in l]
+        # One when the phase has lasted for a second, then one a minute.
+        self.assertLessEqual(len(lines), 1 + result.seconds // 60, told)
+        self.assertRegex(lines[0], r"^omcc: \[3/3\] compiling  g1\.onnx  Ascend310P3  [0-9]{2}:[0-9]{2}")
+        self.assertNotIn("\r", told)
 
     def test_daemon_killed_in_the_run(self):
-        self.knobs(FAKE_SLEEP_MS=2000)
+        self.gated()
         proc = self.begin()
         before = wait_until(self.compilers, what="the compiler")
         os.kill(self.world.daemon_pid(), signal.SIGKILL)
+        wait_until(lambda: not before & set(processes()), what="the compiler's end")
+        self.open_gate()
         self.ok(self.world.finish(proc))
-        self.assertEqual(before & set(processes()), set())
         self.no_leftovers(allowed=("m.om",))
 
     def test_builtin_is_chosen_by_name_only(self):

@@ -401,7 +401,7 @@ class Toolkit(Cache):
         self.assertIn("backend:custom_ops", data["miss_reasons"][0])
 
     def test_an_input_changes_meanwhile(self):
-        (self.toolkit / "fake-atc.conf").write_text("FAKE_SLEEP_MS=1500\n")
+        (self.toolkit / "fake-atc.conf").write_text(f"FAKE_GATE={self.world.root}/gate\n")
         path = self.world.work / self.model
         proc = self.world.start(f"--model={self.model}", "--framework=5", f"--soc_version={SOC}",
                                 "--output=out/m", "--json")
@@ -409,6 +409,7 @@ class Toolkit(Cache):
                    what="the run")
         data = path.read_bytes()
         path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        (self.world.root / "gate").touch()
         result = self.ok(self.world.finish(proc)).json["data"]
         self.assertEqual(result["stored"], "no")
         self.assertIn("input changed", result["stored_reason"])

@@ -111,7 +111,7 @@ class Running(Jumps):
         toolkit = self.world.root / "toolkit"
         shutil.copytree(BINARY_DIR / "fake-atc", toolkit)
         self.world.env["ASCEND_HOME_PATH"] = str(toolkit)
-        (toolkit / "fake-atc.conf").write_text("FAKE_SLEEP_MS=1500\n")
+        (toolkit / "fake-atc.conf").write_text(f"FAKE_SLEEP_MS=1500\nFAKE_GATE={self.world.root}/gate\n")
         self.settings(compile_limit="60s")
         proc = self.world.start(f"--model={self.model}", "--framework=5", f"--soc_version={SOC}",
                                 "--output=out/m", "--json")
@@ -120,6 +120,7 @@ class Running(Jumps):
         for ahead in (YEAR, -YEAR, HOUR):
             self.clock.jump(ahead)
             time.sleep(0.1)
+        (self.world.root / "gate").touch()
         result = self.ok(self.world.finish(proc)).json["data"]
         self.assertEqual(result["result"], "miss")
         self.assertEqual(self.world.status()["jobs"]["retries"], 0)

@@ -84,14 +84,18 @@ class Workers(Deaths):
 
     def test_a_runner_killed_in_the_compile(self):
         """The run is made once more; the second death is reported soon, with its signal."""
-        self.toolkit(FAKE_SLEEP_MS=4000)
+        gate = self.world.root / "gate"
+        self.toolkit(FAKE_GATE=gate)
         proc = self.begin(backend="atc")
         wait_until(self.compilers, what="the compiler")
         runner = self.runners()
         os.kill(runner, signal.SIGKILL)
+        wait_until(lambda: self.jobs()["retries"] == 1, what="the second run")
+        gate.touch()
         self.ok(self.world.finish(proc))
         self.assertEqual(self.jobs()["retries"], 1)
         self.forget()
+        gate.unlink()
         proc = self.begin(backend="atc", output="out/second")
         first = wait_until(self.runners_or_none, what="the runner")
         wait_until(self.compilers, what="the compiler")
@@ -109,9 +113,10 @@ class Workers(Deaths):
         figure(f"R4 runner deaths=3 retried=2 second_death_reported_ms={reported * 1e3:.0f}")
 
     def runners_or_none(self):
-        found = [pid for pid, (_, name, line) in processes().items()
-                 if name.startswith("omcc-runner") and pid in self.world.alive()]
-        return min(found, default=None)  # not the watcher that it forked
+        found = {pid: parent for pid, (parent, name, line) in processes().items()
+                 if name.startswith("omcc-runner") and pid in self.world.alive()}
+        # Not the watcher that it forked.
+        return next((pid for pid, parent in found.items() if parent not in found), None)
 
     def runners(self):
         return wait_until(self.runners_or_none, what="the runner")

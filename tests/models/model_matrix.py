@@ -35,7 +35,7 @@ UNKNOWN_IDS = {"op-unknown", "shape-unknown-op", "op-not-tabled"}
 def explain(omcc, model, soc, flag, env):
     command = [omcc, "explain", "--json", "--backend=builtin", "--", f"--model={model}", "--framework=5",
                f"--soc_version={soc}", flag]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
     try:
         return done.returncode, json.loads(done.stdout)
     except json.JSONDecodeError:
@@ -113,7 +113,7 @@ def main():
         try:
             lines, bad = table(omcc, models, env)
         finally:
-            subprocess.run([omcc, "daemon", "stop"], env=env, capture_output=True, timeout=60)
+            subprocess.run([omcc, "daemon", "stop"], env=env, capture_output=True, timeout=900)
     text = "\n".join(head() + lines)
     print(text)
     for b in bad:

@@ -88,7 +88,7 @@ def check_names(model, ops):
 
 def check(omcc, model, env):
     done = subprocess.run([omcc, "explain", "--json", "--backend=builtin", "--", *model.words,
-                           f"--soc_version={SOC}"], env=env, capture_output=True, text=True, timeout=300)
+                           f"--soc_version={SOC}"], env=env, capture_output=True, text=True, timeout=900)
     answer = json.loads(done.stdout)
     errors = [f for f in answer["findings"] if f["severity"] == "error"]
     if model.refused:
@@ -122,7 +122,7 @@ def main():
         try:
             fine = [check(omcc, model, env) for model in models]
         finally:
-            subprocess.run([omcc, "daemon", "stop"], env=env, capture_output=True, timeout=60)
+            subprocess.run([omcc, "daemon", "stop"], env=env, capture_output=True, timeout=900)
     print(f"{len(models)} models, {fine.count(False)} not as expected")
     return 0 if all(fine) else 1
 

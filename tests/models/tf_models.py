@@ -16,7 +16,7 @@ import tempfile
 
 def compile_model(program, model, out, *words):
     done = subprocess.run([program, *words, str(model), str(out)], capture_output=True, text=True,
-                          errors="replace", timeout=300)
+                          errors="replace", timeout=900)
     if done.returncode not in (0, 2):
         return f"exit {done.returncode}: {done.stderr[-600:]}"
     if done.returncode == 2 and "error " not in done.stdout:

@@ -4,6 +4,7 @@
  * in `fake-atc.conf` in the toolkit's directory (the environment wins):
  *
  *   FAKE_SLEEP_MS    work that long, with a worker process beside
+ *   FAKE_GATE        work until this file is there, with a worker process beside
  *   FAKE_RSS_MB      touch that much memory before working
  *   FAKE_KILL        raise this signal after the work
  *   FAKE_EXIT        end with this status and the failure line

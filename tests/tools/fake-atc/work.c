@@ -32,6 +32,14 @@ static void nap(long ms)
     ;
 }
 
+static void wait_at_the_gate(void)
+{
+  const char *path = knob("FAKE_GATE");
+
+  while (path && access(path, F_OK))
+    nap(10);
+}
+
 static void touch_memory(long mb)
 {
   for (long i = 0; i < mb; i++) {
@@ -54,6 +62,7 @@ static pid_t start_worker(long ms)
     ms += 600000;
   }
   nap(ms);
+  wait_at_the_gate();
   _exit(0);
 }
 
@@ -81,9 +90,10 @@ void work(void)
 
   leave_droppings();
   touch_memory(knob_number("FAKE_RSS_MB", 0));
-  if (ms > 0 || knob("FAKE_STRAY")) {
+  if (ms > 0 || knob("FAKE_STRAY") || knob("FAKE_GATE")) {
     pid_t worker = start_worker(ms);
     nap(ms);
+    wait_at_the_gate();
     if (worker > 0 && !knob("FAKE_STRAY"))
       waitpid(worker, NULL, 0);
   }
