@@ -68,9 +68,11 @@ static int stats(struct cli *cli, uint64_t since_s)
     oc_buf_puts(&text, "cache in ");
     oc_render_plain(s->dir, &text);
     oc_buf_putc(&text, '\n');
-    for (size_t i = 0; i < s->n_counters; i++)
-      oc_buf_printf(&text, "%-20s %" PRIu64 "\n", s->counters[i]->name,
-                    s->counters[i]->value);
+    for (size_t i = 0; i < s->n_counters; i++) {
+      oc_buf_printf(&text, "%-20s ", s->counters[i]->name);
+      counter_text(&text, s->counters[i]);
+      oc_buf_putc(&text, '\n');
+    }
   }
   cli_out(STDOUT_FILENO, &text);
   return 0;

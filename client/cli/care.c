@@ -112,9 +112,10 @@ static void answer_text(const Omcc__V1__CacheAnswer *a)
     oc_render_plain(a->parts[i], &text);
     oc_buf_putc(&text, '\n');
   }
-  for (size_t i = 0; i < a->n_counters; i++)
-    oc_buf_printf(&text, "%s%s %" PRIu64, i ? ", " : "", a->counters[i]->name,
-                  a->counters[i]->value);
+  for (size_t i = 0; i < a->n_counters; i++) {
+    oc_buf_printf(&text, "%s%s ", i ? ", " : "", a->counters[i]->name);
+    counter_text(&text, a->counters[i]);
+  }
   if (a->n_counters)
     oc_buf_putc(&text, '\n');
   cli_out(STDOUT_FILENO, &text);
@@ -231,6 +232,19 @@ static const struct {
   { "clear", OMCC_CACHE_CLEAR, false },   { "rebuild", OMCC_CACHE_REBUILD, false },
 };
 
+/* What the numbers behind it are about; for people only. */
+static void say_what(const struct cli *cli, const struct omcc_cache_query *q)
+{
+  bool drops = q->what == OMCC_CACHE_GC || q->what == OMCC_CACHE_CLEAR;
+  struct oc_buf text;
+
+  if (cli->json || !drops)
+    return;
+  cli_buf(&text);
+  oc_buf_puts(&text, q->dry_run ? "would drop: " : "dropped: ");
+  cli_out(STDOUT_FILENO, &text);
+}
+
 static int ask_and_show(struct cli *cli, const struct omcc_cache_query *query,
                         const char *output)
 {
@@ -243,6 +257,8 @@ static int ask_and_show(struct cli *cli, const struct omcc_cache_query *query,
     return cli_fail(cli, CARE_SCHEMA, &err);
   status = query->what == OMCC_CACHE_GET ? get_all(cli, c, *query, output, &a)
                                          : care_ask(cli, query, c, CARE_SCHEMA, &a);
+  if (!status && !a->status)
+    say_what(cli, query);
   if (!status)
     status = care_show(cli, CARE_SCHEMA, a);
   omcc_close(c);

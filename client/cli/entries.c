@@ -114,3 +114,18 @@ void differences_text(struct oc_buf *out, Omcc__V1__Difference *const *list, siz
     }
   }
 }
+
+void counter_text(struct oc_buf *text, const Omcc__V1__Counter *c)
+{
+  bool bytes = !strcmp(c->name, "bytes") || !strcmp(c->name, "max_bytes");
+
+  oc_buf_printf(text, "%" PRIu64, c->value);
+  if (!c->value || (!bytes && strcmp(c->name, "saved_ms") != 0))
+    return;
+  oc_buf_puts(text, " (");
+  if (bytes)
+    oc_render_size(c->value, text);
+  else
+    oc_render_duration(c->value, text);
+  oc_buf_putc(text, ')');
+}
