@@ -1,7 +1,6 @@
-/* bench_resolve SCHEMA [ROUNDS]: processor time of precision resolution for chains and
+/* bench_resolve SOURCES [ROUNDS]: processor time of precision resolution for chains and
  * diamonds of 1,000, 10,000 and 100,000 ops, and of loading the tables. A row per graph:
  * name, ops, op-tensors, median milliseconds, nanoseconds per op-tensor. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "precision/precision.h"
+#include "shipped/shipped.h"
 
 #define MAX_ROUNDS 99
 
@@ -27,29 +27,6 @@ static int by_value(const void *a, const void *b)
   double x = *(const double *)a, y = *(const double *)b;
 
   return (x > y) - (x < y);
-}
-
-static int load_dir(struct oc_optable *t, const char *schema, const char *room)
-{
-  struct oc_error err = { 0 };
-  char path[4096];
-
-  snprintf(path, sizeof path, "%s/%s", schema, room);
-  auto_closedir DIR *d = opendir(path);
-  size_t len = strlen(path), cap = 1u << 20;
-  auto_free char *text = malloc(cap);
-  for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-    if (!oc_ends_with(e->d_name, ".yaml"))
-      continue;
-    snprintf(path + len, sizeof path - len, "/%s", e->d_name);
-    auto_fclose FILE *f = fopen(path, "re");
-    size_t n = f && text ? fread(text, 1, cap, f) : 0;
-    if (!n || oc_optable_add(t, e->d_name, text, n, &err)) {
-      fprintf(stderr, "%s: %s\n", path, err.msg);
-      return -1;
-    }
-  }
-  return d ? 0 : -1;
 }
 
 static struct oc_op *add(struct oc_graph *g, uint32_t i, const char *type, uint32_t n_in,
@@ -154,14 +131,15 @@ int main(int argc, char **argv)
   int rc = 0;
 
   if (argc < 2 || rounds < 1 || rounds > MAX_ROUNDS) {
-    fprintf(stderr, "use: bench_resolve SCHEMA [ROUNDS]\n");
+    fprintf(stderr, "use: bench_resolve SOURCES [ROUNDS]\n");
     return 2;
   }
   double start = now_ms();
-  struct oc_optable *tables = oc_optable_new();
-  if (!tables || load_dir(tables, argv[1], "soc") || load_dir(tables, argv[1], "ops") ||
-      oc_optable_finish(tables, &err))
+  struct oc_optable *tables = oc_shipped_tables(argv[1], &err);
+  if (!tables) {
+    fprintf(stderr, "bench_resolve: %s\n", err.msg);
     return 1;
+  }
   printf("tables   %.3f ms\n", now_ms() - start);
   for (size_t m = 0; m < OC_COUNT(modes) && !rc; m++)
     for (size_t i = 0; i < OC_COUNT(sizes) && !rc; i++) {

@@ -51,7 +51,7 @@ int oc_str_cmp(struct oc_str a, struct oc_str b)
 
 bool oc_streq(const char *a, const char *b)
 {
-  return a && b ? !strcmp(a, b) : a == b;
+  return a && b ? a[0] == b[0] && !strcmp(a, b) : a == b;
 }
 
 bool oc_starts_with(const char *s, const char *prefix)
