@@ -187,7 +187,8 @@ static void on_listener(uv_poll_t *poll, int status, int events)
   (void)events;
   if (status < 0)
     return;
-  for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+  /* What a new client has sent along may have closed the listener. */
+  for (int i = 0; i < ACCEPT_AT_ONCE && s->listening; i++) {
     int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd >= 0)
