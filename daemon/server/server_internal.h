@@ -437,29 +437,6 @@ void reading_feed_worker(struct order *o);
 /* Something more is known: does what has become possible. */
 void reading_step(struct order *o);
 
-/* ---- external_names.c */
-/* The only framework whose models name further files that are not flags of their own. */
-#define OC_FRAMEWORK_ONNX "5"
-/* The further files of a model that the cache knows: 1 with names in the order's arena, 0
- * not known, or OC_E_NOMEM. */
-int external_names(struct order *o, const uint8_t model[OC_SHA256_LEN],
-                   const char *const **ret, size_t *ret_n);
-
-/* ---- folders.c: flags that name a folder */
-struct oc_key_folder;
-/* One more; `fd` is taken over, also on failure. */
-int folders_take(struct order *o, const Omcc__V1__File *m, int fd, struct oc_error *err);
-void folders_start(struct order *o);
-bool folders_known(const struct order *o);
-/* True when one of them gives no key: `text` says why, and the request has a finding. */
-bool folders_have_no_key(struct order *o, struct request *r, char *text, size_t size);
-/* In the order's arena; 0 or OC_E_NOMEM. */
-int folders_for_key(struct order *o, struct oc_key_folder **ret);
-/* [any thread] Still what the key says? False: `text` is the path that is not. */
-bool folders_unchanged(const struct order *o, char *text, size_t size);
-void folders_cancel(struct order *o);
-void folders_clear(struct order *o);
-
 /* ---- tool_look.c: what is installed now */
 int tool_look_start(struct order *o);
 /* Still the toolkit of the key? From any thread. */
@@ -592,36 +569,6 @@ void publish_on_cache_events(struct oc_server *s);
 /* May what is published be stored? Says so in the order. */
 void publish_decide_storing(struct order *o);
 
-/* ---- remote.c: results of other machines */
-int remote_open(struct oc_server *s, struct oc_error *err);
-void remote_unwatch(struct oc_server *s); /* nothing is taken any more */
-void remote_close(struct oc_server *s);   /* may wait for uploads */
-/* 1: an outcome will come, 0: there is nobody to ask. `ask`: no bytes are wanted. */
-int remote_look(struct order *o, const uint8_t *key, bool ask);
-/* The same for flow, which may be told of what is here already. */
-int remote_fetch(struct order *o, const uint8_t *key);
-/* The entry becomes the order's members; the caller tells flow. 0 or a code. */
-int remote_adopt(struct order *o, struct oc_remote_entry *e);
-void remote_found(struct order *o, struct oc_remote_outcome *e);
-void remote_tell_trouble(struct order *o, enum oc_remote_trouble trouble,
-                         const char *why);
-void remote_forget(struct order *o);
-/* The order has what was found: makes it the result. */
-int publish_remote(struct order *o);
-/* The store has the order's result: others may have it too. */
-void remote_put(struct order *o);
-
-/* ---- remote_ask.c: requests that may start nothing */
-/* Nothing is to be compiled for it. */
-bool order_only_asks(const struct order *o);
-/* Answers such an order: where it is cached, or (not) at all. */
-void lookup_end(struct order *o, bool cached, const char *where);
-/* True: an outcome will come. */
-bool remote_ask(struct order *o);
-/* A worker may look which files the model names, for the remote tier's sake. */
-bool remote_may_look(const struct order *o);
-void remote_take_asked(struct order *o, struct oc_remote_outcome *e);
-
 /* ---- status.c */
 void status_answer(struct session *c, uint64_t id);
 void status_cache(struct session *c, uint64_t id, const Omcc__V1__CacheRequest *m,
@@ -645,5 +592,7 @@ uint64_t notify_watchdog_ms(void);
 
 /* ---- stop_point.c: named places where tests stop the process */
 void server_stop_point(const struct oc_server *s, struct order *o, const char *here);
+
+#include "server/ask_internal.h"
 
 #endif
