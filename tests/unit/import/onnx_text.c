@@ -119,8 +119,9 @@ static void info_line(struct builder *b, uint32_t field, const char *name,
   oc_wire_put_string(&info, 1, name);
   bool optional = type && strncmp(type, "opt:", 4) == 0;
   type += optional ? 4 : 0;
-  bool sequence = type && strncmp(type, "seq:", 4) == 0;
-  type += sequence ? 4 : 0;
+  int sequences = 0;
+  for (; type && strncmp(type, "seq:", 4) == 0; type += 4)
+    sequences++;
   if (type) {
     oc_wire_put_varint(&tensor, 1, (uint64_t)types[type_at(type)].type);
     bool listed = strcmp(dims, "?") != 0 && strcmp(dims, "-") != 0;
@@ -140,7 +141,7 @@ static void info_line(struct builder *b, uint32_t field, const char *name,
     if (strcmp(dims, "?") != 0)
       oc_wire_put_message(&tensor, 2, &shape);
     add(&kind, 1, &tensor);
-    if (sequence)
+    while (sequences-- > 0)
       wrap(&kind, 4);
     if (optional)
       wrap(&kind, 9);

@@ -3,7 +3,7 @@
  *
  *   ir 8 | opset 13 | opset com.example 1
  *   in NAME TYPE DIMS            dims "2,3,N", "-" for a scalar, "?" for no shape
- *                                TYPE may be "seq:f32", "opt:f32" or "opt:seq:f32"
+ *                                TYPE may be "seq:f32", "seq:seq:f32", "opt:f32" or "opt:seq:f32"
  *   in NAME                      an input of no type
  *   out NAME                     graph output
  *   init NAME TYPE DIMS [v v...] raw_data; zeros when no values are given

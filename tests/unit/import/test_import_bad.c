@@ -44,6 +44,8 @@ static const struct {
   { H "in q seq:f32 2\nnode SequenceLength a q -> y\nout y\n", true,
     "input-sequence(q)" },
   { H "in q opt:seq:i64 ?\nnode Identity a q -> y\nout y\n", true, "input-sequence(q)" },
+  { H "in q seq:seq:f32 2\nnode Identity a q -> y\nout y\n", true, "input-kind(q)" },
+  { H "in q opt:seq:seq:f32 2\nnode Identity a q -> y\nout y\n", true, "input-kind(q)" },
   { H "in q opt:f32 2\nnode Relu a q -> y\nout y\n", true, "input-optional(q)" },
   { H "in q opt:u4 2\nnode Relu a q -> y\nout y\n", true,
     "input-optional(q) dtype-unknown(q)" },

@@ -228,7 +228,7 @@ static struct oc_str inner_type(struct oc_str body)
 static int read_type(struct import_reader *r, struct oc_str body,
                      struct onnx_value_info *v)
 {
-  enum { TENSOR = 1, SEQUENCE = 4, OPTIONAL = 9 };
+  enum { TENSOR = 1, SEQUENCE = 4, MAP = 5, SPARSE = 8, OPTIONAL = 9 };
   struct oc_str inner = body;
   for (int level = 0; level < 3 && inner.p; level++) {
     struct oc_str type = inner;
@@ -250,6 +250,10 @@ static int read_type(struct import_reader *r, struct oc_str body,
       } else if (f.number == OPTIONAL && level == 0) {
         v->is_optional = true;
         inner = inner_type(oc_field_str(&f));
+      } else if (f.number == SEQUENCE || f.number == MAP || f.number == SPARSE ||
+                 f.number == OPTIONAL) {
+        v->is_tensor = v->is_sequence = v->has_elements = false;
+        return OC_OK;
       }
       if (rc)
         return rc;
