@@ -299,8 +299,6 @@ int oc_cache_memo_get(struct oc_cache *c, int fd, const struct oc_cache_seen *se
  * and it is on a local file system (or memo_on_network). True when queued. */
 bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct oc_cache_seen *before,
                        const uint8_t sha256[OC_SHA256_LEN]);
-/* Same file, same size, same times. */
-bool oc_cache_same_stat(const struct stat *a, const struct stat *b);
 
 /* ------------------------------------------------------------------ figures */
 

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/same_stat.h"
 #include "cache/cache_internal.h"
 
 #define AGE_NS          2000000000LL
@@ -27,13 +28,6 @@
 static int64_t ns_of(const struct timespec *t)
 {
   return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
-}
-
-bool oc_cache_same_stat(const struct stat *a, const struct stat *b)
-{
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-         ns_of(&a->st_mtim) == ns_of(&b->st_mtim) &&
-         ns_of(&a->st_ctim) == ns_of(&b->st_ctim);
 }
 
 static int ask(struct oc_cache *c, const struct stat *st, uint8_t ret[OC_SHA256_LEN])
@@ -136,7 +130,7 @@ bool oc_cache_memo_put(struct oc_cache *c, int fd, const struct oc_cache_seen *b
 
   if (before->writers == OC_CACHE_HAS_WRITER || (set && !leased))
     return false;
-  if (oc_cache_see(fd, &after) < 0 || !oc_cache_same_stat(&before->st, &after.st))
+  if (oc_cache_see(fd, &after) < 0 || !oc_same_stat(&before->st, &after.st))
     return false;
   if (ns_of(&after.st.st_mtim) > limit || ns_of(&after.st.st_ctim) > limit)
     return false;

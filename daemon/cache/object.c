@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/same_stat.h"
 #include "base/str.h"
 #include "cache/cache_internal.h"
 
@@ -207,5 +208,5 @@ bool oc_cache_object_verify(struct oc_cache *c, const uint8_t sha256[OC_SHA256_L
   if (oc_sha256_fd(fd, NULL, now, NULL, NULL) < 0 ||
       memcmp(now, sha256, sizeof(now)) != 0)
     return false;
-  return fstat(fd, ret_st) == 0 && oc_cache_same_stat(&before, ret_st);
+  return fstat(fd, ret_st) == 0 && oc_same_stat(&before, ret_st);
 }

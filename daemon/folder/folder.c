@@ -13,6 +13,7 @@
 
 #include "base/beneath.h"
 #include "base/cleanup.h"
+#include "base/same_stat.h"
 #include "base/str.h"
 
 #define FILE_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -204,15 +205,6 @@ int oc_folder_open(int dir, const char *name)
   return oc_open_beneath(dir, name, FILE_FLAGS);
 }
 
-static bool same_stat(const struct stat *a, const struct stat *b)
-{
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-         a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-         a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-         a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 bool oc_folder_same(const struct oc_folder *then, const struct oc_folder *now,
                     const char **ret_name)
 {
@@ -221,7 +213,8 @@ bool oc_folder_same(const struct oc_folder *then, const struct oc_folder *now,
     const struct oc_folder_entry *b = i < now->n ? &now->entries[i] : NULL;
     int order = a && b ? strcmp(a->name, b->name) : a ? -1 : 1;
 
-    if (order == 0 && a->folder == b->folder && (a->folder || same_stat(&a->st, &b->st)))
+    if (order == 0 && a->folder == b->folder &&
+        (a->folder || oc_same_stat(&a->st, &b->st)))
       continue;
     *ret_name = order <= 0 ? a->name : b->name;
     return false;

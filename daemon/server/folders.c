@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/same_stat.h"
 #include "base/str.h"
 #include "key/key.h"
 
@@ -53,7 +54,7 @@ static int digest_one(struct task *t, int dir, struct oc_folder_entry *e)
 
   if (fd < 0)
     return OC_E_IO;
-  if (!oc_cache_see(fd, &before) && oc_cache_same_stat(&before.st, &e->st)) {
+  if (!oc_cache_see(fd, &before) && oc_same_stat(&before.st, &e->st)) {
     oc_cache_see_writers(fd, &before);
     rc = oc_sha256_fd(fd, &t->cancel, e->sha256, NULL, NULL);
     if (!rc)

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/same_stat.h"
+
 /* Flags, findings, names: bounded by frames of 1 MiB each, some of them several times. */
 #define ORDER_ARENA_CAP (64u << 20)
 /* Output of the vendor's compiler that is kept; what is more is delivered live only. */
@@ -133,8 +135,7 @@ static bool unchanged(const struct input *inputs, size_t n, const char **ret_nam
 
     if (inputs[i].list || inputs[i].fd < 0)
       continue; /* sealed */
-    if (!oc_cache_see(inputs[i].fd, &now) &&
-        oc_cache_same_stat(&now.st, &inputs[i].seen.st))
+    if (!oc_cache_see(inputs[i].fd, &now) && oc_same_stat(&now.st, &inputs[i].seen.st))
       continue;
     *ret_name = inputs[i].name;
     return false;
