@@ -132,21 +132,28 @@ static int gather(struct oc_cache *c, int which, const uint8_t *by, int64_t uid,
                                                : oc_cache_sql_failed(c, &c->reader, NULL);
 }
 
+/* An empty list for gather(): 0, or what keeps from looking. */
+static int new_list(const struct oc_cache *c, size_t max, struct oc_arena *arena,
+                    struct oc_cache_candidate **ret)
+{
+  if (atomic_load(&c->broken))
+    return OC_E_STORE;
+  *ret = OC_NEW_N(arena, struct oc_cache_candidate, max ? max : 1);
+  return *ret ? 0 : OC_E_NOMEM;
+}
+
 int oc_cache_candidates(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN],
                         const uint8_t options[OC_SHA256_LEN], int64_t uid, size_t max,
                         struct oc_arena *arena, struct oc_cache_candidate **ret,
                         size_t *ret_n)
 {
-  struct oc_cache_candidate *items =
-      OC_NEW_N(arena, struct oc_cache_candidate, max ? max : 1);
+  struct oc_cache_candidate *items;
   size_t n = 0;
+  int rc = new_list(c, max, arena, &items);
 
-  if (atomic_load(&c->broken))
-    return OC_E_STORE;
-  if (!items)
-    return OC_E_NOMEM;
   /* Half the room for the same model, so that the same options are seen as well. */
-  int rc = gather(c, OC_R_NEAR_MODEL, model, uid, max - max / 2, arena, items, &n);
+  if (rc == 0)
+    rc = gather(c, OC_R_NEAR_MODEL, model, uid, max - max / 2, arena, items, &n);
   if (rc == 0)
     rc = gather(c, OC_R_NEAR_OPTIONS, options, uid, max, arena, items, &n);
   if (rc == 0)
@@ -162,14 +169,12 @@ int oc_cache_of_model(struct oc_cache *c, const uint8_t model[OC_SHA256_LEN], si
                       struct oc_arena *arena, struct oc_cache_candidate **ret,
                       size_t *ret_n)
 {
-  struct oc_cache_candidate *items = OC_NEW_N(arena, struct oc_cache_candidate, max + 1);
+  struct oc_cache_candidate *items;
   size_t n = 0;
+  int rc = new_list(c, max, arena, &items);
 
-  if (atomic_load(&c->broken))
-    return OC_E_STORE;
-  if (!items)
-    return OC_E_NOMEM;
-  int rc = gather(c, OC_R_NEAR_MODEL, model, OC_CACHE_ANYONE, max, arena, items, &n);
+  if (rc == 0)
+    rc = gather(c, OC_R_NEAR_MODEL, model, OC_CACHE_ANYONE, max, arena, items, &n);
   if (rc < 0)
     return rc;
   *ret = items;
