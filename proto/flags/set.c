@@ -14,7 +14,7 @@ void oc_flags_init(struct oc_flags *f, struct oc_arena *arena)
 static struct oc_flag *find(const struct oc_flags *f, const char *name)
 {
   for (size_t i = 0; i < f->n; i++)
-    if (f->items[i].name[0] == name[0] && !strcmp(f->items[i].name, name))
+    if (oc_streq(f->items[i].name, name))
       return &f->items[i];
   return NULL;
 }

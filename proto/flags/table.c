@@ -18,7 +18,7 @@ const struct oc_flag_info *oc_flag_table(size_t *ret_n)
 const struct oc_flag_info *oc_flag_find(const char *name)
 {
   for (size_t i = 0; i < oc_flag_n_rows; i++)
-    if (oc_flag_rows[i].name[0] == name[0] && !strcmp(oc_flag_rows[i].name, name))
+    if (oc_streq(oc_flag_rows[i].name, name))
       return &oc_flag_rows[i];
   return NULL;
 }
