@@ -32,9 +32,9 @@ int care_verb(struct cli *cli, const char *what, const struct care_words *words)
 /* Asks, and unpacks the answer into cli's arena. 0, or an exit status. */
 int care_ask(struct cli *cli, const struct omcc_cache_query *query, struct omcc *c,
              const char *schema, const Omcc__V1__CacheAnswer **ret);
-/* Says what came; the exit status. */
 /* A number of a report, and what it is in a person's unit. */
 void counter_text(struct oc_buf *text, const Omcc__V1__Counter *c);
+/* Says what came; the exit status. */
 int care_show(struct cli *cli, const char *schema, const Omcc__V1__CacheAnswer *a);
 
 /* ---- port.c: cache export, import */
